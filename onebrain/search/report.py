@@ -1,0 +1,118 @@
+"""The nouns of an answer. A question comes out as one Report; every face renders the same one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+CONFIDENT = 0.60  # seed 003: cite directly
+POSSIBLE = 0.30  # seed 003: Sources only
+
+
+class Mode(StrEnum):
+    WHAT = "what"
+    WHY = "why"
+
+
+class Band(StrEnum):
+    """How far a single hit can be trusted. UNRANKED: no calibrated score was produced (a bare lexical or vector listing)."""
+
+    CONFIDENT = "confident"
+    POSSIBLE = "possible"
+    WEAK = "weak"
+    UNRANKED = "unranked"
+
+
+class Verdict(StrEnum):
+    CONFIDENT = "confident"
+    POSSIBLE = "possible"
+    NONE = "none"
+
+
+class StageStatus(StrEnum):
+    RAN = "ran"
+    SKIPPED = "skipped"
+    FAILED = "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One step of the cascade as it went: `reason` in words, `ms` wall time, `hits` what it contributed (None where that has no meaning)."""
+
+    name: str
+    status: StageStatus
+    reason: str | None = None
+    ms: float = 0.0
+    hits: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A passage found. `score` orders hits of one question; `rerank_score` is P(this passage answers), None when unranked.
+
+    `why` holds the parts of both, by name, for `--explain`.
+    """
+
+    chunk_id: str
+    doc_path: str
+    heading_path: str
+    line_start: int
+    line_end: int
+    title: str
+    source: str
+    score: float
+    snippet: str
+    band: Band
+    legs: tuple[str, ...]
+    rerank_score: float | None = None
+    date: str | None = None
+    status: str = "active"
+    why: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A sentence of a note, verbatim but for Markdown marks and white space, with the place it stands at."""
+
+    text: str
+    path: str
+    heading: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChainLink:
+    date: str
+    event: str
+    quote: str
+    path: str
+    heading: str
+    line: int
+    rerank_score: float | None = None
+    superseded_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class IndexState:
+    """`pending` passages have no vector yet; `as_of` is the ISO time of the last commit, None before the first."""
+
+    pending: int
+    as_of: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The whole answer to one question. `hits` are all hits in order; `sources` the few that are shown with the answer."""
+
+    query: str
+    mode: Mode
+    verdict: Verdict
+    hits: tuple[Hit, ...]
+    sources: tuple[Hit, ...]
+    answer: tuple[Quote, ...] = ()
+    chain: tuple[ChainLink, ...] = ()
+    below_threshold: tuple[int, float] | None = None  # how many hits fell under POSSIBLE, and the best of their scores
+    notes: tuple[str, ...] = ()
+    stages: tuple[Stage, ...] = ()
+    index: IndexState = IndexState(0, None)
