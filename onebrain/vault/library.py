@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -39,17 +39,19 @@ class NoteRecord:
 class WordQuery:
     """What the word index is asked. Terms are analysed tokens (see `text.analysis`), each with a weight (1.0 plain, less for fuzzy).
 
-    A passage matches when it holds at least one of `terms`, every phrase, and no excluded term.
+    A passage matches when it holds at least one of `terms`, every phrase, and no excluded term. Terms that stand for the same word
+    share a name in `same` (term → word): only the best of them counts. A term not named there stands for itself.
     """
 
     terms: Mapping[str, float]
+    same: Mapping[str, str] = field(default_factory=dict)
     phrases: tuple[tuple[str, ...], ...] = ()
     excluded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class WordHit:
-    """`score` is the BM25F sum (unbounded); `parts` the share of each matched term, so that the score explains itself."""
+    """`score` is the BM25F sum (unbounded); `parts` the share of each matched word, so that the score explains itself."""
 
     chunk_id: str
     score: float
@@ -57,7 +59,7 @@ class WordHit:
 
 
 class Words(Protocol):
-    """The lexical index: scores, term statistics and term suggestions. Chunk ids in, chunk ids out."""
+    """The lexical index: scores, term statistics and term suggestions. `allowed` holds vault paths: only their passages are found."""
 
     def search(self, query: WordQuery, *, limit: int, allowed: Collection[str] | None = None) -> list[WordHit]: ...
 
@@ -66,7 +68,7 @@ class Words(Protocol):
         ...
 
     def similar(self, term: str, *, limit: int = 8) -> list[tuple[str, float]]:
-        """Indexed terms within a small edit distance, with similarity in (0, 1); never the term itself."""
+        """Terms of indexed words within a small edit distance of the folded word `term`, with similarity in (0, 1)."""
         ...
 
     def expand(self, prefix: str, *, limit: int = 16) -> list[str]:
@@ -75,7 +77,7 @@ class Words(Protocol):
 
 
 class Meaning(Protocol):
-    """The vector index. Cosines in [-1, 1]."""
+    """The vector index. Cosines in [-1, 1]; `allowed` holds vault paths: only their passages are found."""
 
     def nearest(self, vector: Vector, *, limit: int, allowed: Collection[str] | None = None) -> list[tuple[str, float]]: ...
 
