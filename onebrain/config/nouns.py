@@ -1,4 +1,4 @@
-"""`onebrain.yml` as a frozen value. Read once at the edge; every problem of the file is reported together."""
+"""What the user can configure, as frozen values. The names are those of `onebrain.yml`."""
 
 from __future__ import annotations
 
