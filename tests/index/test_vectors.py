@@ -1,0 +1,232 @@
+"""One contract for every vector index: exact numpy, Chroma in a folder, Chroma on a server."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from onebrain.errors import StorageFull
+from onebrain.index import vectors as module
+from onebrain.index.rows import Matrix, normalised
+from onebrain.index.vectors import ChromaVectors, ExactVectors, VectorIndex, VectorsDamaged, ranked
+
+DIM = 32
+
+
+def points(count: int, seed: int = 0) -> Matrix:
+    return normalised(np.random.default_rng(seed).normal(size=(count, DIM)).astype(np.float32))
+
+
+def names(count: int, path: str = "n") -> list[str]:
+    return [f"{path}{i // 3}.md#{i % 3}" for i in range(count)]
+
+
+@pytest.fixture(params=["exact", "chroma"])
+def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[VectorIndex]:
+    made: VectorIndex = ExactVectors() if request.param == "exact" else ChromaVectors(tmp_path / "vectors", model="m")
+    yield made
+    made.close()
+
+
+def test_empty_index_finds_nothing(index: VectorIndex) -> None:
+    assert index.ids() == set()
+    assert index.nearest(points(1)[0], limit=5) == []
+    index.delete(["never.md#0"])
+
+
+def test_what_is_put_in_is_found_with_its_cosine(index: VectorIndex) -> None:
+    made = points(60)
+    index.upsert(names(60), made)
+    assert index.ids() == set(names(60))
+    query = normalised(made[7:8] + 0.2 * made[3:4])[0]
+    found = index.nearest(query, limit=4)
+    expected = sorted(((name, float(cosine)) for name, cosine in zip(names(60), made @ query, strict=True)), key=lambda hit: -hit[1])[:4]
+    assert [name for name, _ in found] == [name for name, _ in expected]
+    assert [c for _, c in found] == pytest.approx([c for _, c in expected], abs=2e-5)
+
+
+def test_upsert_replaces_and_delete_removes(index: VectorIndex) -> None:
+    made = points(9)
+    index.upsert(names(9), made)
+    index.upsert(["n0.md#0", "new.md#0"], made[[5, 0]])
+    index.delete(["n1.md#2", "n2.md#2", "unknown.md#9"])
+    assert index.ids() == set(names(9)) - {"n1.md#2", "n2.md#2"} | {"new.md#0"}
+    assert index.nearest(made[0], limit=1) == [("new.md#0", 1.0)]
+    assert index.nearest(made[5], limit=1) == [("n0.md#0", 1.0)]
+    assert index.nearest(made[8], limit=1)[0][0] != "n2.md#2"
+
+
+def test_equal_vectors_come_in_the_order_of_their_ids(index: VectorIndex) -> None:
+    one = points(1)
+    index.upsert([f"{letter}.md#0" for letter in "dbca"], np.repeat(one, 4, axis=0))
+    assert index.nearest(one[0], limit=4) == [("a.md#0", 1.0), ("b.md#0", 1.0), ("c.md#0", 1.0), ("d.md#0", 1.0)]
+
+
+def test_any_file_name_is_an_id(index: VectorIndex) -> None:
+    odd = ["🧠.md#0", "#1 [x](y).md#0", "cafe\u0301.md#0", "caf\u00e9.md#0", "Note.md#0", "note.md#0", "a b_c.md#12", "x" * 240 + ".md#0"]
+    made = points(len(odd))
+    index.upsert(odd, made)
+    assert index.ids() == set(odd)
+    for name, vector in zip(odd, made, strict=True):
+        assert index.nearest(vector, limit=1) == [(name, 1.0)]
+    index.delete(odd)
+    assert index.ids() == set()
+
+
+def test_reset_empties_and_goes_on(index: VectorIndex) -> None:
+    index.upsert(names(30), points(30))
+    index.reset()
+    assert index.ids() == set() and index.nearest(points(1)[0], limit=3) == []
+    index.upsert(names(5), points(5, seed=1))
+    assert index.nearest(points(5, seed=1)[4], limit=1) == [(names(5)[4], 1.0)]
+
+
+def test_random_edits_agree_with_the_oracle(index: VectorIndex) -> None:
+    chance, oracle, pool = random.Random(5), ExactVectors(), points(400, seed=2)
+    for _ in range(30):
+        ids = chance.sample(names(90), chance.randint(1, 20))
+        if chance.random() < 0.6:
+            made = pool[[chance.randrange(400) for _ in ids]]
+            index.upsert(ids, made)
+            oracle.upsert(ids, made)
+        else:
+            index.delete(ids)
+            oracle.delete(ids)
+        assert index.ids() == oracle.ids()
+        query = pool[chance.randrange(400)]
+        found, expected = index.nearest(query, limit=5), oracle.nearest(query, limit=5)
+        assert [c for _, c in found] == pytest.approx([c for _, c in expected], abs=3e-5)
+
+
+# Exact search alone
+
+
+def test_allowed_notes_only() -> None:
+    index, made = ExactVectors(), points(30)
+    index.upsert(names(30), made)
+    found = index.nearest(made[0], limit=9, allowed={"n3.md", "n9.md", "unknown.md"})
+    assert {name for name, _ in found} == {"n3.md#0", "n3.md#1", "n3.md#2", "n9.md#0", "n9.md#1", "n9.md#2"}
+    assert index.nearest(made[0], limit=9, allowed=set()) == []
+
+
+@pytest.mark.parametrize(
+    ("cosines", "limit", "expected"),
+    [
+        ([0.1, 0.3, 0.2], 2, ["b", "c"]),
+        ([0.5, 0.5, 0.5], 2, ["a", "b"]),
+        ([0.500001, 0.500002, 0.1], 2, ["a", "b"]),
+        ([0.1, 0.2, 0.3], 9, ["c", "b", "a"]),
+        ([0.1, 0.2, 0.3], 0, []),
+    ],
+)
+def test_ranked(cosines: list[float], limit: int, expected: list[str]) -> None:
+    assert [name for name, _ in ranked(["a", "b", "c"], np.asarray(cosines, np.float32), limit)] == expected
+
+
+# Chroma alone
+
+
+def test_chroma_is_let_go_of_and_opened_again_in_one_process(tmp_path: Path) -> None:
+    place = tmp_path / "vectors"
+    for round_ in range(3):
+        index = ChromaVectors(place, model="m")
+        index.upsert([f"r{round_}.md#0"], points(1, seed=round_))
+        assert index.ids() == {f"r{r}.md#0" for r in range(round_ + 1)}
+        index.trust()
+        index.close()
+        index.close()
+    shutil.rmtree(place)
+    index = ChromaVectors(place, model="m")
+    assert index.ids() == set()
+    index.close()
+
+
+def test_vectors_of_another_model_are_thrown_away(tmp_path: Path) -> None:
+    index = ChromaVectors(tmp_path, model="one")
+    index.upsert(names(6), points(6))
+    index.close()
+    index = ChromaVectors(tmp_path, model="two")
+    assert index.ids() == set()
+    index.upsert(["a.md#0"], np.ones((1, 8), np.float32))  # another width as well
+    index.close()
+
+
+def test_more_than_one_batch(tmp_path: Path) -> None:
+    index = ChromaVectors(tmp_path, model="m")
+    made = points(1203)
+    index.upsert(names(1203), made)
+    assert len(index.ids()) == 1203
+    index.delete(names(1203))
+    assert index.ids() == set()
+    index.close()
+
+
+def flip(folder: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    for file in sorted(folder.rglob("*")):
+        if file.is_file() and file.name != "opening":
+            data = bytearray(file.read_bytes())
+            for _ in range(max(8, len(data) // 400)):
+                if data:
+                    data[chance.randrange(len(data))] ^= 0xFF
+            file.write_bytes(bytes(data))
+
+
+def test_a_damaged_folder_is_an_error_of_ours_and_reset_mends_it(tmp_path: Path) -> None:
+    index = ChromaVectors(tmp_path, model="m")
+    index.upsert(names(300), points(300))
+    index.close()
+    flip(tmp_path, 3)
+    with pytest.raises(VectorsDamaged):
+        index = ChromaVectors(tmp_path, model="m")
+        index.ids()
+        index.nearest(points(1)[0], limit=3)
+    index.reset()
+    index.upsert(names(3), points(3))
+    assert index.nearest(points(3)[1], limit=1) == [("n0.md#1", 1.0)]
+    index.close()
+
+
+def test_a_folder_that_crashes_the_process_is_not_opened_for_ever(tmp_path: Path) -> None:
+    """The marker counts openings that never ended; a native crash can't be caught in any other way."""
+    index = ChromaVectors(tmp_path, model="m")
+    index.upsert(["a.md#0"], points(1))
+    index.trust()
+    index.close()
+    for expected in ({"a.md#0"}, {"a.md#0"}, set()):  # not trusted: as if the process had died while opening
+        index = ChromaVectors(tmp_path, model="m")
+        assert index.ids() == expected
+        index.close()
+
+
+def test_a_full_disk_is_said(tmp_path: Path) -> None:
+    index = ChromaVectors(tmp_path, model="m")
+    with pytest.raises(StorageFull, match="No space left"), index._chroma("write"):
+        raise RuntimeError("No space left on device (os error 28)")
+    index.close()
+
+
+def test_panics_of_native_code_are_caught_and_ctrl_c_is_not(tmp_path: Path) -> None:
+    class PanicException(BaseException):
+        """As pyo3 raises it."""
+
+    index = ChromaVectors(tmp_path, model="m")
+    with pytest.raises(VectorsDamaged, match="range end index"), index._chroma("search"):
+        raise PanicException("range end index 9 out of range")
+    with pytest.raises(KeyboardInterrupt), index._chroma("search"):
+        raise KeyboardInterrupt
+    index.close()
+
+
+def test_chroma_is_imported_only_when_opened() -> None:
+    import subprocess
+    import sys
+
+    code = "import sys, onebrain.index.vectors; assert 'chromadb' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert module.ExactVectors().nearest(points(1)[0], limit=1) == []
