@@ -38,7 +38,7 @@ class StageStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One step of the cascade as it went: `reason` in words, `ms` wall time, `hits` what it contributed (None where that has no meaning)."""
+    """One step of the cascade as it went: `reason` in words, `ms` wall time, `hits` what it contributed (None: no meaning here)."""
 
     name: str
     status: StageStatus

@@ -18,7 +18,7 @@ from functools import cache, lru_cache
 
 from py_rust_stemmers import SnowballStemmer
 
-from onebrain.text.languages import function_words, language_of, script_language
+from onebrain.text.languages import function_words, language_of, languages_of_question, script_language
 
 ANALYSER_VERSION = 1
 
@@ -132,6 +132,14 @@ def _pieces(raw: str, language: str) -> tuple[str | None, tuple[_Piece, ...]]:
     return (whole if compound or symbol else None), tuple(p for p in parts if len(parts) == 1 or len(p.surface) > 1 or p.surface.isdigit())
 
 
+def _pieces_in(raw: str, languages: tuple[str, ...]) -> tuple[str | None, list[_Piece]]:
+    """The pieces of a raw token with the stems of every language it may be in."""
+    whole, first = _pieces(raw, languages[0])
+    others = [_pieces(raw, language)[1] for language in languages[1:]]
+    spelled = [dict.fromkeys(term for pieces in (first, *others) for term in pieces[n].terms) for n in range(len(first))]
+    return whole, [_Piece(tuple(names), piece.surface) for names, piece in zip(spelled, first, strict=True)]
+
+
 def terms(text: str, language: str | None = None) -> Iterator[Term]:
     """The terms of a passage, in order. `language` is a Snowball name; None: told from the text."""
     language = language or language_of(text)
@@ -146,6 +154,17 @@ def terms(text: str, language: str | None = None) -> Iterator[Term]:
             position += 1
 
 
+def spans(text: str) -> Iterator[tuple[int, str]]:
+    """(character offset, term) of every term, for marking matches in a text."""
+    language = language_of(text)
+    for match in _RAW.finditer(text):
+        whole, parts = _pieces(match.group(), language)
+        if whole:
+            yield match.start(), whole
+        for part in parts:
+            yield from ((match.start(), term) for term in part.terms)
+
+
 def surfaces(text: str) -> Iterator[str]:
     """The folded words of a text as written, for the spelling vocabulary; bigrams and identifiers are left out."""
     for match in _RAW.finditer(text):
@@ -156,10 +175,10 @@ def surfaces(text: str) -> Iterator[str]:
 
 def groups(question: str) -> list[Group]:
     """The words of a question, each with the terms that stand for it. Function words are dropped unless nothing else is left."""
-    language = language_of(question)
+    languages = languages_of_question(question)
     found: dict[str, Group] = {}
     for match in _RAW.finditer(question):
-        whole, parts = _pieces(match.group(), language)
+        whole, parts = _pieces_in(match.group(), languages)
         identifier = whole is not None and not _HYPHENATED.fullmatch(whole)
         if whole:
             found.setdefault(whole, Group(whole, (whole,), whole=identifier, optional=not identifier))
@@ -167,7 +186,7 @@ def groups(question: str) -> list[Group]:
             weight = 0.5 if identifier else 1.0
             if part.surface not in found or found[part.surface].weight < weight:
                 found[part.surface] = Group(part.surface, part.terms, weight, optional=identifier)
-    dropped = _function_words(language)
+    dropped = _function_words(languages[0])
     content = [g for g in found.values() if g.key not in dropped]
     return content or list(found.values())
 

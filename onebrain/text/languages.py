@@ -9,6 +9,7 @@ from importlib.resources import files
 _WORD = re.compile(r"[^\W\d_]+")
 _SCRIPTS = (("\u0370", "\u03ff", "greek"), ("\u0400", "\u052f", "russian"), ("\u0600", "\u06ff", "arabic"), ("\u0b80", "\u0bff", "tamil"))
 _BY_SCRIPT = frozenset(name for _, _, name in _SCRIPTS)
+UNTOLD = ("english", "german", "french", "spanish", "italian", "portuguese", "dutch", "swedish")
 _SAMPLE = 2000  # characters read to tell a language
 
 
@@ -28,12 +29,23 @@ def script_language(word: str) -> str | None:
 
 def language_of(text: str) -> str:
     """A Snowball language name. Latin text needs two function words of a language, and more than English has, to count as not English."""
+    return _tell(text)[0]
+
+
+def languages_of_question(text: str) -> tuple[str, ...]:
+    """The languages a question may be in: the one it shows, or, where no function word tells, every Latin one with a stemmer."""
+    language, told = _tell(text)
+    return (language,) if told else UNTOLD
+
+
+def _tell(text: str) -> tuple[str, bool]:
     words = _WORD.findall(text[:_SAMPLE].lower())
     if not words:
-        return "english"
+        return "english", True
     by_script = script_language(words[len(words) // 2])
     if by_script:
-        return by_script
+        return by_script, True
     counts = {name: sum(word in known for word in words) for name, known in function_words().items() if name not in _BY_SCRIPT}
     best = max(sorted(counts), key=lambda name: (counts[name], name == "english"))
-    return best if counts[best] >= 2 and counts[best] > counts["english"] else "english"
+    language = best if counts[best] >= 2 and counts[best] > counts["english"] else "english"
+    return language, counts[language] > 0

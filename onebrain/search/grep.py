@@ -1,0 +1,94 @@
+"""The floor under both indexes: the literal words, looked for in the files themselves (seed 003: "Grep only on a fallback trigger").
+
+Runs when nothing reached POSSIBLE, when a leg failed, or when files were saved that are not indexed yet. A literal match is shown as
+possible, without a calibrated score: none was produced.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from onebrain.search.legs import timed
+from onebrain.search.reading import Reading
+from onebrain.search.report import Band, Hit, Stage, StageStatus
+from onebrain.search.snippet import snippet
+from onebrain.vault.library import Library
+
+_SHORTEST = 3  # characters; shorter needles match everywhere
+_MOST = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    path: str
+    line: int
+    text: str
+
+
+class Grep(Protocol):
+    """Literal, case-insensitive search in the files of the vault, in path order."""
+
+    def lines(self, needle: str, allowed: Collection[str] | None, limit: int) -> list[Line]: ...
+
+    def unindexed(self) -> Collection[str]:
+        """Paths saved but not indexed yet."""
+        ...
+
+
+def trigger(hits: Sequence[Hit], stages: Sequence[Stage], unindexed: Collection[str]) -> str | None:
+    """Why to grep, in words; None when there is no need."""
+    failed = [stage.name for stage in stages if stage.status is StageStatus.FAILED]
+    if failed:
+        return f"{', '.join(failed)} failed"
+    if unindexed:
+        return f"{len(unindexed)} saved note(s) not indexed yet"
+    if not any(hit.band in (Band.CONFIDENT, Band.POSSIBLE, Band.UNRANKED) for hit in hits):
+        return "nothing reached the confidence bar"
+    return None
+
+
+def needles(reading: Reading) -> list[str]:
+    """What is looked for literally: the whole text when it is short, and each identifier."""
+    whole = [reading.text] if not reading.asks or len(reading.groups) <= 1 else []
+    return [needle for needle in dict.fromkeys([*whole, *reading.identifiers]) if len(needle) >= _SHORTEST]
+
+
+def rescue(
+    grep: Grep | None, hits: tuple[Hit, ...], reading: Reading, stages: Sequence[Stage], allowed: Collection[str] | None, library: Library
+) -> tuple[tuple[Hit, ...], Stage]:
+    """The hits with literal matches added in front, and how it went."""
+    began = time.perf_counter()
+    if grep is None:
+        return hits, Stage("grep", StageStatus.SKIPPED, "the files are not at hand")
+    why = trigger(hits, stages, grep.unindexed())
+    if why is None:
+        return hits, Stage("grep", StageStatus.SKIPPED, "not needed")
+    lines = [line for needle in needles(reading) for line in grep.lines(needle, allowed, _MOST)]
+    found = {line.path: line for line in reversed(lines)}
+    new = [_hit(found[path], library, reading) for path in sorted(found)]
+    known = {hit.doc_path for hit in new}
+    merged = (*new, *(hit for hit in hits if hit.doc_path not in known)) if new else hits
+    return merged, timed(Stage("grep", StageStatus.RAN, why, hits=len(new)), began)
+
+
+def _hit(line: Line, library: Library, reading: Reading) -> Hit:
+    note = library.notes().get(line.path)
+    inside = [c for c in library.chunks_of(line.path) if c.line_start <= line.line <= c.line_end] if note else []
+    return Hit(
+        chunk_id=inside[0].id if inside else f"{line.path}#0",
+        doc_path=line.path,
+        heading_path=inside[0].heading_path if inside else "",
+        line_start=line.line,
+        line_end=line.line,
+        title=note.title if note else line.path,
+        source=note.source.value if note else "note",
+        score=0.0,
+        snippet=snippet(line.text, [term for group in reading.groups for term in group.alternatives]),
+        band=Band.POSSIBLE,
+        legs=("grep",),
+        date=note.date if note else None,
+        status=note.status.value if note else "active",
+    )
