@@ -1,0 +1,104 @@
+"""The three learned parts as small ports, and the settings that choose who stands behind them.
+
+Every implementation is used through these protocols alone; `twins` holds in-memory ones that pass the same contract test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onebrain.errors import ModelUnavailable
+
+Floats = NDArray[np.float32]
+
+
+class HydeUnavailable(ModelUnavailable):
+    """No passage this time; the message is the reason to show on the HyDE stage."""
+
+
+class Embedder(Protocol):
+    """Texts to unit vectors. The same text always gives the same bytes, whatever it was embedded together with."""
+
+    @property
+    def model_id(self) -> str: ...
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes exactly when vectors made before and after can't be compared; stored with each index."""
+
+    @property
+    def dim(self) -> int: ...
+
+    def embed_query(self, text: str) -> Floats:
+        """(dim,) of length 1."""
+
+    def embed_passages(self, texts: Sequence[str]) -> Floats:
+        """(len(texts), dim), every row of length 1, in the order given."""
+
+    def unload(self) -> None:
+        """Give the memory back; the next call loads again."""
+
+
+class Reranker(Protocol):
+    """A cross-encoder: reads question and passage together."""
+
+    @property
+    def model_id(self) -> str: ...
+
+    def score(self, query: str, passages: Sequence[str]) -> Floats:
+        """(len(passages),) logits, higher is more relevant; only a calibration turns them into probabilities."""
+
+    def unload(self) -> None: ...
+
+
+class HydeWriter(Protocol):
+    """Writes the passage that would answer a question (hypothetical document embedding, Gao et al. 2022)."""
+
+    @property
+    def name(self) -> str: ...
+
+    def write(self, question: str, timeout_s: float) -> str:
+        """One short passage. Raises HydeUnavailable, at the latest after `timeout_s` seconds."""
+
+    def unload(self) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedSettings:
+    """`folder` names a model on disk and wins over the cache; `model` picks one of the cache; `threads` None uses the free cores."""
+
+    folder: Path | None = None
+    model: str | None = None
+    threads: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RerankSettings:
+    """A fastembed cross-encoder from `folder`, or the fastembed `model` that was downloaded before; else our own compact one."""
+
+    folder: Path | None = None
+    model: str | None = None
+    compact: bool = True
+    threads: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class HydeSettings:
+    """`endpoint` is the full URL of a chat completion (OpenAI-compatible) or of Ollama's `/api/generate`; None means none.
+
+    `key_env` names the environment variable that holds the endpoint's key, so that no key is ever in a file. `local` allows the
+    small local model where its packages are installed.
+    """
+
+    endpoint: str | None = None
+    model: str = ""
+    key_env: str | None = None
+    local: bool = True
+    timeout_s: float = 3.0
+    max_tokens: int = 64

@@ -1,0 +1,72 @@
+"""Cross-encoders: which one is used, how a pair is laid out, and that broken ones say so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tiny_models as tiny
+
+from onebrain.errors import ModelUnavailable
+from onebrain.models.compact import MAX_PAIR, MAX_QUERY, SHIPPED, CompactReranker, pair
+from onebrain.models.embed import E5Embedder
+from onebrain.models.folders import ModelFolder, open_folder
+from onebrain.models.ports import RerankSettings
+from onebrain.models.rerank import FastembedReranker, make_reranker
+from onebrain.models.words import WordTable
+
+
+@pytest.mark.parametrize(
+    ("question", "passage", "total", "passage_tokens"),
+    [(3, 5, 12, 6), (0, 0, 4, 1), (100, 5, MAX_QUERY + 9, 6), (40, 500, MAX_PAIR, MAX_PAIR - MAX_QUERY - 3), (3, 500, MAX_PAIR, 186)],
+)
+def test_a_pair_is_cut_to_what_the_model_was_trained_on(question: int, passage: int, total: int, passage_tokens: int) -> None:
+    ids, types = pair([7] * question, [9] * passage)
+    assert (len(ids), int(types.sum())) == (total, passage_tokens)
+    assert ids[0] == 0 and ids[-1] == 2 and types[-1] == 1
+    assert ids[types == 0].tolist()[-2:] == [2, 2] or total == 4
+
+
+def test_the_compact_one_sums_the_passage_side_only(tmp_path: Path) -> None:
+    words = WordTable(tiny.word_table(tmp_path))
+    made = CompactReranker(words, lambda text: [int(part) for part in text.split()], tiny.compact(tmp_path), 1)
+    # Word i is i in all 32 places, and the closing </s> is word 2 on the passage side.
+    assert made.score("11 11", ["5", "4 3 1"]).tolist() == [32.0 * (5 + 2), 32.0 * (8 + 2)]
+
+
+def test_a_broken_file_says_so(tmp_path: Path) -> None:
+    (tmp_path / "reranker.onnx").write_bytes(b"no")
+    made = CompactReranker(WordTable(tiny.word_table(tmp_path)), lambda text: [3], tmp_path / "reranker.onnx")
+    with pytest.raises(ModelUnavailable, match="can't be loaded"):
+        made.score("red", ["apple"])
+
+
+def test_the_users_folder_wins_and_none_is_an_answer(tmp_path: Path) -> None:
+    folder = tiny.cross_encoder(tmp_path / "mine")
+    assert isinstance(make_reranker(RerankSettings(folder=folder), tmp_path, None, None), FastembedReranker)
+    assert make_reranker(RerankSettings(), tmp_path, None, None) is None
+    plain = open_folder(tiny.embedder(tmp_path / "e"))
+    assert make_reranker(RerankSettings(), tmp_path, E5Embedder(plain), plain) is None  # no word table to lend
+
+
+def test_a_model_that_was_never_downloaded_is_not_fetched(tmp_path: Path) -> None:
+    made = make_reranker(RerankSettings(model="Xenova/ms-marco-MiniLM-L-6-v2"), tmp_path, None, None)
+    assert made is not None
+    with pytest.raises(ModelUnavailable) as caught:
+        made.score("red", ["apple"])
+    assert "--download" in (caught.value.hint or "")
+
+
+def test_the_shipped_one_prefers_the_passage_that_answers(e5_folder: ModelFolder) -> None:
+    if not SHIPPED.is_file():
+        pytest.skip(f"{SHIPPED.name} is not in this checkout")
+    embedder = E5Embedder(e5_folder)
+    made = make_reranker(RerankSettings(), e5_folder.path, embedder, e5_folder)
+    assert made is not None
+    passages = ["Kafka\nWe dropped Kafka because nobody wanted to operate a broker at night.", "Lunch\nThe canteen serves soup on Mondays."]
+    scores = made.score("Why did we stop using Kafka?", passages)
+    assert scores[0] > scores[1] + 1.0
+    assert np.array_equal(made.score("Why did we stop using Kafka?", passages[::-1]), scores[::-1])
+    embedder.unload()
+    made.unload()
