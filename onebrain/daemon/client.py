@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Any
 
-ANSWERED_BY_DAEMON = frozenset({"search", "recall", "cards", "memory"})
+ANSWERED_BY_DAEMON = frozenset({"search", "recall", "cards", "memory", "qmd", "qmd-reindex"})
 CHANGES_NOTES = frozenset({"memory"})  # sent once and never again by ourselves: a lost answer doesn't mean it wasn't done
 ENVIRONMENT = frozenset(
     {"NO_COLOR", "FORCE_COLOR", "TERM", "COLORTERM", "COLUMNS", "SKILL_ARGS", "CLAUDE_MEM_API_KEY", "CLAUDE_MEM_URL", "LANG", "LC_ALL"}
@@ -71,30 +71,31 @@ def forward(argv: Sequence[str], env: Mapping[str, str] = os.environ, cwd: str |
 
 def first_word(argv: Sequence[str]) -> str | None:
     """The verb; None where there is none, or where it stays here (`search model …` loads, converts and downloads weights)."""
-    words: list[str] = []
+    found = words(argv)
+    return None if not found or found == ["search", "model"] else found[0]
+
+
+def words(argv: Sequence[str]) -> list[str]:
+    """The first two words of a command line, what follows `--` left out; none where it only asks for help or the version."""
+    found: list[str] = []
     skip = False
     for word in argv:
         if skip:
             skip = False
-        elif word in ("--help", "--version", "--install-completion", "--show-completion") and not words:
-            return None
+        elif word == "--" or len(found) == 2:
+            break
         elif word == "--vault":
             skip = True
         elif not word.startswith("-"):
-            words.append(word)
-            if len(words) == 2:
-                break
-        elif word == "--":
+            found.append(word)
+        elif not found and word in ("--help", "--version"):
             break
-    if not words or words[:2] == ["search", "model"]:
-        return None
-    return words[0]
+    return found
 
 
 def _declined(argv: Sequence[str], env: Mapping[str, str]) -> bool:
     options = argv[: list(argv).index("--")] if "--" in argv else argv
-    completing = "_ONEBRAIN_COMPLETE" in env
-    return completing or "--no-daemon" in options or env.get("ONEBRAIN_NO_DAEMON", "0") not in ("", "0")
+    return "--no-daemon" in options or env.get("ONEBRAIN_NO_DAEMON", "0") not in ("", "0")
 
 
 def command(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> dict[str, Any]:

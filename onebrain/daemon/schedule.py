@@ -86,9 +86,8 @@ def problem_of(entry: Scheduled) -> str | None:
 
 def is_question(argv: Sequence[str]) -> bool:
     """Whether an entry asks something, so that its answer is worth keeping. What follows `--` is always a question."""
-    before = argv[: list(argv).index("--")] if "--" in argv else argv
-    words = [word for word in before if not word.startswith("-")]
-    return bool(words) and words[0] in QUESTIONS and not (len(words) > 1 and words[1] in NOT_QUESTIONS)
+    words = client.words(argv)
+    return bool(words) and words[0] in QUESTIONS and not NOT_QUESTIONS & set(words[1:])
 
 
 def as_markdown(argv: Sequence[str]) -> tuple[str, ...]:

@@ -30,7 +30,7 @@ from typing import Any, Protocol, TextIO
 
 from onebrain import __version__
 from onebrain.config import Config, Scheduled
-from onebrain.daemon import schedule, wire
+from onebrain.daemon import client, schedule, wire
 from onebrain.daemon.inbox import Inbox
 from onebrain.daemon.schedule import next_time
 from onebrain.daemon.server import Call, Newer, Run, Server
@@ -207,8 +207,7 @@ class Service:
     def _answer(self, call: Call, out: TextIO, err: TextIO) -> int:
         self._use()
         try:
-            words = [word for word in call.argv if not word.startswith("-")]
-            if "reindex" in words[1:2]:
+            if {"reindex", "qmd-reindex"} & set(client.words(call.argv)):
                 with self.writer.writing():
                     return self.run(call, out, err)
             self.writer.catch_up(FRESH_SECONDS)

@@ -70,7 +70,7 @@ class Writer:
         self._under_fire = False
         self._embedded_at = monotonic()
         self._asking = self._waiting = 0
-        self._not_before = 0.0
+        self._not_before: float | None = None
         self._failures = 0
         self._drain_until = 0.0
         self._thread: threading.Thread | None = None
@@ -192,7 +192,7 @@ class Writer:
             if self._waiting:  # somebody else writes; we are told when they are done
                 self._changed.wait()
                 continue
-            resting = self._not_before - now
+            resting = 0.0 if self._not_before is None else min(self._not_before - now, RETRY_LAST)
             if resting <= 0:
                 hurry = self._hurry and not (self._inbox.everything and self._started)
                 batch = self._inbox.take(now, hurry=hurry)
@@ -291,7 +291,7 @@ class Writer:
     def retry(self) -> None:
         """Whatever made the last attempt fail may be gone (the vault is back): try at once."""
         with self._changed:
-            self._not_before = 0.0
+            self._not_before = None
             self._changed.notify_all()
 
     def _working(self, doing: str, why: str | None) -> None:

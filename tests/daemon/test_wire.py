@@ -111,7 +111,21 @@ def test_the_client_imports_neither_grammar_nor_engines() -> None:
     """What makes a question through the daemon quick: measured imports, not intentions."""
     client_alone = modules_after("from onebrain.daemon import client")
     bare = modules_after("pass")  # an editable install or a coverage hook may have imported some already
-    heavy = "typer click whoosh chromadb numpy onnxruntime yaml rich socket hashlib pathlib typing dataclasses".split()
+    heavy = [
+        "typer",
+        "click",
+        "whoosh",
+        "chromadb",
+        "numpy",
+        "onnxruntime",
+        "yaml",
+        "rich",
+        "socket",
+        "hashlib",
+        "pathlib",
+        "typing",
+        "dataclasses",
+    ]
     assert not (client_alone - bare) & set(heavy)
     ours = {name for name in client_alone if name.startswith("onebrain")}
     assert ours == {"onebrain", "onebrain.daemon", "onebrain.daemon.client", "onebrain.daemon.wire"}
