@@ -1,2 +1,20 @@
-def main() -> None:
-    raise SystemExit(0)
+"""The program. A running daemon is asked first, before anything heavy is imported; without one the command runs here."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> int:
+    from onebrain.daemon import client
+
+    code = client.forward(sys.argv[1:])
+    if code is None:
+        from onebrain.cli import direct
+
+        code = direct.main(sys.argv[1:])
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -22,7 +22,7 @@ def compose(file: Path) -> Node | None:
     raw = read_text(file)
     loader: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        node = yaml.compose(raw, Loader=loader)
+        node: Node = yaml.compose(raw, Loader=loader)
     except yaml.YAMLError as error:
         raise BadConfig(str(file), _syntax_problems(raw, error)) from error
     if node is None or node.tag.endswith(":null"):

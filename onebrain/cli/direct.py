@@ -1,0 +1,79 @@
+"""A command run in its own process: the surroundings it takes from `sys` and `os`, and a Brain opened for it alone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from onebrain.cli.terminal import Opened, Progress, Terminal
+from onebrain.config import Config
+from onebrain.errors import IndexBusy, StorageFull
+from onebrain.render.json import Caution
+
+
+def main(argv: Sequence[str]) -> int:
+    """Exit code of `argv`. An interrupt ends with 130, as shells expect."""
+    from onebrain.cli.app import run
+
+    for stream in (sys.stdout, sys.stderr):  # a name with odd bytes, or a screen that isn't UTF-8, must not end in a traceback
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    terminal = Terminal(
+        argv=tuple(argv),
+        env=os.environ,
+        cwd=_cwd(),
+        out=sys.stdout,
+        err=sys.stderr,
+        brains=direct,
+        out_tty=sys.stdout.isatty(),
+        err_tty=sys.stderr.isatty(),
+        width=shutil.get_terminal_size().columns,
+        read_stdin=sys.stdin.read,
+    )
+    try:
+        return run(terminal)
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        _let_go()
+
+
+def _cwd() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:  # the directory was removed under our feet
+        return Path("/")
+
+
+def _let_go() -> None:
+    """Where the reader of stdout is gone, the interpreter's own flush at exit must not complain about it."""
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+@contextmanager
+def direct(config: Config, *, sync: bool, progress: Progress | None) -> Iterator[Opened]:
+    """Own the index for one command; where another process owns it, read what that one has written, and say so."""
+    from onebrain.brain import Access, Brain
+
+    cautions: tuple[Caution, ...] = ()
+    try:
+        brain = Brain.open(config, access=Access.OWNER, progress=progress)
+    except IndexBusy:
+        brain = Brain.open(config, access=Access.READER, progress=progress)
+        sync = False
+        cautions = (Caution("W_ENGINE_BUSY", "Another process owns the index; this answer comes from what it has indexed so far."),)
+    try:
+        if sync:
+            try:
+                brain.sync(progress)
+            except StorageFull as full:
+                cautions = (*cautions, Caution("W_STORAGE", f"{full.message} The answer comes from what was indexed before."))
+        yield Opened(brain, cautions)
+    finally:
+        brain.close()
