@@ -65,7 +65,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """`target` as written (`Note`, `folder/Note`, `0033-ip-ranges.md`, `PEP 345` for a numbered reference); resolved to a path when indexed."""
+    """`target` as written (`Note`, `folder/Note`, `0033-ip-ranges.md`, `PEP 345` for a numbered reference); becomes a path when indexed."""
 
     target: str
     kind: LinkKind
@@ -76,7 +76,11 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """The text under one heading, without its sub-sections. `heading_path` is empty before the first heading."""
+    """The text under one heading, without its sub-sections. `heading_path` is empty before the first heading.
+
+    `text` is exactly lines `line_start`..`line_end`, the heading line and outer blank lines left out; it is empty for a heading
+    with nothing under it, and both lines are then the heading's own.
+    """
 
     heading_path: tuple[str, ...]
     level: int
@@ -130,6 +134,7 @@ class Note:
     links: tuple[Link, ...] = ()
     events: tuple[Event, ...] = ()
     problems: tuple[str, ...] = ()
+    matter: Section | None = None  # the frontmatter as it stands, without its `---` lines
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,370 @@
+"""Markdown as sentences a reader can be shown: whole, without marks, each with the place it was taken from.
+
+What must stay true: no word is changed or dropped (marks, footnote numbers and comments are not words), offsets point at the very
+characters of the text given, and a sentence never ends at an abbreviation, a version, a file name or a record number.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    PROSE = "prose"
+    ITEM = "item"  # from a list
+    ROW = "row"  # of a table
+    FIELD = "field"  # `Key: value` on its own line
+    HEADING = "heading"
+    CODE = "code"
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """`text` without Markdown marks; `source[start:end]` is where it stands, `line_offset` the 0-based line that `start` is on."""
+
+    text: str
+    start: int
+    end: int
+    line_offset: int
+    kind: Kind = Kind.PROSE
+
+
+# ---- marks ----
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069]")
+_COMMENT = re.compile(r"<!--.*?-->|%%.*?%%", re.DOTALL)
+_LEAD = re.compile(r"^[ \t]*(?:>[ \t]?)*[ \t]*(?:#{1,6}[ \t]+|(?:[-+*]|\d{1,9}[.)])[ \t]+(?:\[.\][ \t]+)?)?(?:\[!\w[\w-]*\][-+]?[ \t]*)?")
+_QUOTE_LEAD = re.compile(r"^[ \t]*(?:>[ \t]?)+(?:\[!\w[\w-]*\][-+]?[ \t]*)?")
+_BLOCK_ID = re.compile(r"[ \t]\^[A-Za-z0-9-]+[ \t]*$")
+_FOOTNOTE = re.compile(r"^\[\^[^\]\s]+\]:[ \t]*|\[\^[^\]\s]+\]|(?<=\S)[ ]?\[(?:\d{1,3}|#[\w-]*)\]_")
+_ROLE = re.compile(r":([a-z][\w+.-]*(?::[a-z][\w+.-]*)?):`([^`]+)`")
+_RST_LINK = re.compile(r"`([^`<]+?)\s*<[^`>]+>`__?")
+_RST_NAME = re.compile(r"(?<!`)`([^`\n]+)`__?(?![\w`])")
+_CODE = re.compile(r"(`{1,3})(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+_IMAGE = re.compile(r"!\[((?:[^\[\]\\]|\\.)*)\]\([^()\s]*(?:\([^()]*\)[^()\s]*)*(?:\s+[\"'][^\"']*[\"'])?\)")
+_WIKI = re.compile(r"!?\[\[([^\[\]]+)\]\]")
+_LINK = re.compile(
+    r"\[((?:[^\[\]\\]|\\.)*)\](?:\((?:<[^<>]*>|[^()\s]*(?:\([^()]*\)[^()\s]*)*)(?:\s+[\"'(][^\"']*[\"')])?\s*\)|\[[^\[\]]*\])"
+)
+_AUTOLINK = re.compile(r"<((?:https?|ftp|mailto):[^\s<>]+|[^\s<>@]+@[^\s<>]+)>")
+_FIELD_MARK = re.compile(r"[\[(]([^\[\]():]{1,40})::[ ]?([^\[\]()]*)[\])]|(?<![:\w])(\w[\w -]{0,39})::(?=[ ])")
+_TAG = re.compile(r"<br\s*/?>|</?[a-zA-Z][a-zA-Z0-9-]*(?:\s+[^<>]*)?/?>")
+_STRONG = re.compile(r"(\*{1,3}|(?<!\w)_{1,3}|~~|==)(?=\S)(.+?)(?<=\S)\1(?!\w)|(?<!\d)(\*{1,3}|~~|==)(?=\S)(.+?)(?<=\S)\3", re.DOTALL)
+_ESCAPE = re.compile(r"\\([\\`*_{}\[\]()#+\-.!|~<>=:\"'$&%^/@,;?])")
+_SPACE = re.compile(r"\s+")
+_MARKED = re.compile(r"[^\w ,.()'’\"/!?;–—-]|_|  |^ *[\d+-]")  # anything that may be a mark; most headings and cells have none
+_HOLD = re.compile("\ue000(\\d+)\ue001")
+
+
+def plain(markdown: str) -> str:
+    """`markdown` as one line of plain text: the words a reader of the rendered note sees, in order."""
+    if not _MARKED.search(markdown):
+        return markdown.strip()
+    text = _CONTROL.sub("", _COMMENT.sub(" ", markdown).replace("\ue000", "").replace("\ue001", ""))
+    text = "\n".join(_BLOCK_ID.sub("", _LEAD.sub("", line, count=1)) for line in text.split("\n"))
+    held: list[str] = []
+
+    def hold(words: str) -> str:
+        held.append(words)
+        return f"\ue000{len(held) - 1}\ue001"
+
+    if "`" in text:
+        text = _ROLE.sub(lambda match: hold(_role(match[1], match[2])), text)
+        text = _RST_LINK.sub(lambda match: hold(match[1]), text)
+        text = _RST_NAME.sub(lambda match: hold(match[1]), text) if "`_" in text else text
+        text = _CODE.sub(lambda match: hold(match[2].strip() if match[2].strip() else match[2]), text)
+    text = _ESCAPE.sub(lambda match: hold(match[1]), text) if "\\" in text else text
+    text = _unlinked(_FOOTNOTE.sub("", text)) if "[" in text else text
+    if "::" in text:
+        text = _FIELD_MARK.sub(lambda match: f"{match[1] or match[3]}: {match[2] or ''}".rstrip(), text)
+    if "<" in text:
+        text = _TAG.sub(lambda match: " " if match[0][1:3].lower() == "br" else "", _AUTOLINK.sub(lambda match: hold(match[1]), text))
+    for _ in range(3):  # emphasis nests
+        text, count = _STRONG.subn(lambda match: match[2] or match[4], text)
+        if not count:
+            break
+    text = html.unescape(text) if "&" in text else text
+    for _ in range(2):
+        text = _HOLD.sub(lambda match: held[int(match[1])], text)
+    return _SPACE.sub(" ", text).strip()
+
+
+def _unlinked(text: str) -> str:
+    text = _IMAGE.sub(lambda match: match[1], text)
+    text = _WIKI.sub(_wiki_words, text)
+    for _ in range(2):  # a linked image is a link in a link
+        text = _LINK.sub(lambda match: match[1], text)
+    return text
+
+
+def _wiki_words(match: re.Match[str]) -> str:
+    target, _, alias = match[1].replace("\\|", "|").partition("|")
+    if alias.strip() and not re.fullmatch(r"[\dx]+", alias):
+        return alias.strip()
+    name, _, place = target.partition("#")
+    return " > ".join(part.strip() for part in (name.rsplit("/", 1)[-1], place.lstrip("^")) if part.strip())
+
+
+def _role(role: str, content: str) -> str:
+    words = re.sub(r"\s*<[^>]*>$", "", content).lstrip("~!")
+    return f"{role.upper()} {words}" if role in ("pep", "rfc") and words[:1].isdigit() else words
+
+
+# ---- units: paragraphs, items, rows ----
+
+_FENCE = re.compile(r"^[ \t>]*(?:(?:[-+*]|\d{1,9}[.)])[ \t]+)?(`{3,}(?=[^`]*$)|~{3,})")
+_HEADING = re.compile(r"^ {0,3}#{1,6}(?:[ \t]|$)")
+_UNDERLINE = re.compile(r"^ {0,3}(?:=+|-+)[ \t]*$")
+_RULE = re.compile(r"^ {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$")
+_ITEM = re.compile(r"^[ \t]*(?:>[ \t]?)*[ \t]*(?:[-+*]|\d{1,9}[.)])[ \t]+\S")
+_CALLOUT = re.compile(r"^[ \t]*>[ \t]*\[!")
+_KEY = re.compile(r"^[ \t>]*(?:[*_]{0,3})[^\W\d_][\w'/() -]{0,38}[*_]{0,3}(?::[*_]{0,3}(?=\s|$)|::)")
+_ROW = re.compile(r"^[ \t>]*\|.*\|[ \t]*(?:\^[\w-]+)?$")
+_DIVIDER = re.compile(r"^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*$|^[ \t>]*\|[ \t]*:?-+:?[ \t]*\|[ \t]*$")
+_DIRECTIVE = re.compile(r"^\s*\.\. (?:[\w:+-]+::|_[^:]+:|\[)")
+_DROPPED = re.compile(r"^\s*(?:\[[^\]^]+\]:\s*\S+.*|</?[a-zA-Z][^>]*>|:\w[\w -]*:(?:\s.*)?)\s*$")
+_GENERIC = {"metadata", "key", "field", "property", "attribute", "item", "name", ""}
+_KEY_COLUMNS = {"value", "values", ""}
+SHORT_LINE = 45  # a line this short before a capital is a line of its own, not wrapped prose
+
+
+def sentences(markdown: str, *, code: bool = False) -> list[Sentence]:
+    """The sentences of a passage in order. Headings count only if there is nothing else; fenced code only with `code`, one unit a fence."""
+    lines = markdown.split("\n")
+    starts = _offsets(lines)
+    found: list[Sentence] = []
+    for kind, first, last, header in _units(lines):
+        if kind is Kind.CODE:
+            if code and last > first + 1:
+                inner = slice(first + 1, max(last - 1, first + 1))
+                text = "\n".join(lines[inner]).strip("\n")
+                found.append(Sentence(_CONTROL.sub("", text), starts[first], starts[last - 1] + len(lines[last - 1]), first, kind))
+        elif kind is Kind.ROW:
+            if text := row(lines[first], header):
+                found.append(Sentence(text, starts[first], starts[first] + len(lines[first]), first, kind))
+        else:
+            found.extend(_split(markdown, lines, starts, first, last, kind))
+    prose = [sentence for sentence in found if sentence.kind is not Kind.HEADING]
+    return prose or found
+
+
+def row(line: str, header: Sequence[str] = ()) -> str:
+    """A table row as `Header: cell · Header: cell`; empty cells are left out."""
+    values = [plain(cell) for cell in cells(line)]
+    names = [plain(name) for name in header]
+    if len(values) == 2 and len(names) == 2 and names[0].casefold() in _GENERIC and names[1].casefold() in _KEY_COLUMNS:
+        return f"{values[0]}: {values[1]}" if values[0] and values[1] else values[0] or values[1]
+    named = [(names[i] if i < len(names) else "", value) for i, value in enumerate(values) if value]
+    return " · ".join(f"{name}: {value}" if name else value for name, value in named)
+
+
+def cells(line: str) -> list[str]:
+    """The cells of a table row, as written. An escaped pipe, and one in a code span or a wikilink, does not end a cell."""
+    body = re.sub(r"\s+\^[\w-]+$", "", line.strip().lstrip(">").strip())
+    guarded = re.sub(r"\\\||`[^`|]*`|(`+)[^`]*\1|\[\[[^\[\]]*\]\]", lambda match: match[0].replace("|", "\ue002"), body)
+    guarded = guarded.removeprefix("|").removesuffix("|")
+    return [cell.replace("\\\ue002", "|").replace("\ue002", "|").strip() for cell in guarded.split("|")]
+
+
+def is_row(line: str) -> bool:
+    return bool(_ROW.match(line))
+
+
+def is_divider(line: str) -> bool:
+    return "-" in line and "|" in line and bool(_DIVIDER.match(line))
+
+
+def code_lines(lines: Sequence[str]) -> list[bool]:
+    """Which lines belong to fenced code, marks included."""
+    inside = [False] * len(lines)
+    for kind, first, last, _ in _units(lines):
+        if kind is Kind.CODE:
+            inside[first:last] = [True] * (last - first)
+    return inside
+
+
+def _offsets(lines: Sequence[str]) -> list[int]:
+    starts, at = [], 0
+    for line in lines:
+        starts.append(at)
+        at += len(line) + 1
+    return starts
+
+
+_Unit = tuple[Kind, int, int, Sequence[str]]
+
+
+def _units(lines: Sequence[str]) -> Iterator[_Unit]:
+    """(kind, first line, line after the last, table header) of every readable unit."""
+    at = 0
+    if lines and lines[0].rstrip() == "---" and (close := _closing(lines)):
+        yield from ((Kind.FIELD, number, number + 1, ()) for number in range(1, close) if lines[number].strip())
+        at = close + 1
+    literal = False  # whether an RST literal block may follow: after `::`, or as the content of a directive
+    while at < len(lines):
+        line = lines[at]
+        if not line.strip():
+            at += 1
+        elif literal and line[0] in " \t" and not _FENCE.match(line):
+            at, literal = _indented_end(lines, at), False
+        else:
+            units, end = _units_at(lines, at)
+            yield from units
+            literal = bool(_DIRECTIVE.match(line)) or (bool(units) and lines[end - 1].rstrip().endswith("::"))
+            at = end
+
+
+def _units_at(lines: Sequence[str], at: int) -> tuple[list[_Unit], int]:
+    """The units that begin with line `at`, and the line after them."""
+    line = lines[at]
+    if match := _FENCE.match(line):
+        end = _fence_end(lines, at, match[1])
+        return [(Kind.CODE, at, end, ())], end
+    if _HEADING.match(line):
+        return [(Kind.HEADING, at, at + 1, ())], at + 1
+    if "|" in line and at + 1 < len(lines) and is_divider(lines[at + 1]):
+        return _table(lines, at)
+    if _ROW.match(line):
+        return ([] if is_divider(line) else [(Kind.ROW, at, at + 1, ())]), at + 1
+    if _RULE.match(line) or _DROPPED.match(line) or _DIRECTIVE.match(line):
+        return [], at + 1
+    end = _paragraph_end(lines, at)
+    if end == at + 1 < len(lines) and _UNDERLINE.match(lines[end]):
+        return [(Kind.HEADING, at, end, ())], end + 1
+    kind = Kind.ITEM if _ITEM.match(line) else Kind.FIELD if end == at + 1 and _KEY.match(line) else Kind.PROSE
+    return [(kind, at, end, ())], end
+
+
+def _table(lines: Sequence[str], at: int) -> tuple[list[_Unit], int]:
+    header = cells(lines[at])
+    end = at + 2
+    while end < len(lines) and "|" in lines[end] and lines[end].strip():
+        end += 1
+    return [(Kind.ROW, number, number + 1, header) for number in range(at + 2, end)], end
+
+
+def _closing(lines: Sequence[str]) -> int | None:
+    """The line that closes a frontmatter opened on line 0."""
+    return next((number for number in range(1, min(len(lines), 500)) if lines[number].rstrip() in ("---", "...")), None)
+
+
+def _fence_end(lines: Sequence[str], at: int, fence: str) -> int:
+    for number in range(at + 1, len(lines)):
+        text = lines[number].strip().lstrip(">").strip()
+        if text.startswith(fence) and not text.strip(fence[0]):
+            return number + 1
+    return len(lines)
+
+
+def _indented_end(lines: Sequence[str], at: int) -> int:
+    while at < len(lines) and (not lines[at].strip() or lines[at][0] in " \t"):
+        at += 1
+    return at
+
+
+def _paragraph_end(lines: Sequence[str], at: int) -> int:
+    """The line after a paragraph, list item or field that begins at `at`."""
+    keyed = bool(_KEY.match(lines[at])) and not _ITEM.match(lines[at])
+    quoted = lines[at].lstrip().startswith(">")
+    for number in range(at + 1, len(lines)):
+        line = lines[number]
+        text = line.lstrip("> \t") if quoted else line.strip()
+        if not text or _ITEM.match(line) or _HEADING.match(line) or _FENCE.match(line) or _ROW.match(line):
+            return number
+        if _RULE.match(line) or _UNDERLINE.match(line) or _DIRECTIVE.match(line) or line.lstrip().startswith(">") != quoted:
+            return number
+        if (keyed and _KEY.match(line)) or (number == at + 1 and _CALLOUT.match(lines[at])) or _own_line(lines[number - 1], line):
+            return number
+    return len(lines)
+
+
+def _own_line(before: str, line: str) -> bool:
+    """Obsidian shows a line break as one: a short line before a capital letter is a thought of its own."""
+    before, line = before.strip(), line.strip()
+    return len(before) <= SHORT_LINE and line[:1].isupper() and before[-1:] not in ",;-–(" and not before[:1].islower()
+
+
+# ---- sentences within a unit ----
+
+_END = re.compile(r"[.!?…]+[\"'”’»)\]*_`~]*(?=\s|$)|[。！？｡؟۔।॥។။።]+[」』”’）)\]*_]*|[!?]+(?=[\u3040-\u30ff\u4e00-\u9fff])")
+_MASK = re.compile(
+    r"`+[^`]*`+|\[\[[^\[\]]*\]\]|\]\([^()\s]*(?:\([^()]*\)[^()\s]*)*[^()]*\)|<[^<>\n]*>|\w+://\S+?(?=[.!?]?(?:\s|$))|<!--.*?-->", re.DOTALL
+)
+_ABBREVIATED = """
+    e.g i.e cf vs viz dr mr mrs ms prof st sr jr no nos nr fig figs vol ch sec eq p pp ed eds al approx est dept inc ltd co
+    corp resp incl excl min max ca bzw z.b d.h u.a usw evtl ggf vgl abb bspw inkl s p.ej ej sra ud uds núm pág art c.-à-d m
+    mme env т.е т.к т.д т.п г гг стр рис см напр им a.k.a aka w.r.t n.b ver rev ref refs
+"""
+_ABBREVIATIONS = frozenset(_ABBREVIATED.split())
+_NOT_BEFORE_LOWER = {"etc", "usw", "ecc", "u.s", "u.k", "a.m", "p.m"}
+_LAST_WORD = re.compile(r"[^\s(\[{\"'“‘*_`]+$")
+_THAI = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
+_THAI_GAP = re.compile(r"(?<=[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff])[ \u00a0]+(?=[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff])")
+THAI_LEAST = 90  # Thai has no full stop: phrases are gathered to about a sentence
+
+
+def _split(markdown: str, lines: Sequence[str], starts: Sequence[int], first: int, last: int, kind: Kind) -> Iterator[Sentence]:
+    begin, end = starts[first], starts[last - 1] + len(lines[last - 1])
+    raw = markdown[begin:end]
+    masked = _MASK.sub(lambda match: "x" * len(match[0]), raw) if any(mark in raw for mark in "`[<:") else raw
+    lead = _LEAD.match(raw)
+    at = lead.end() if lead else 0
+    for cut in [*_cuts(masked, at), len(raw)]:
+        piece = raw[at:cut]
+        offset = len(piece) - len(piece.lstrip())
+        body = piece.strip()
+        text = plain("\n".join(_QUOTE_LEAD.sub("", line) for line in body.split("\n"))) if ">" in body else plain(body)
+        if text and any(unicodedata.category(char)[0] in "LNS" for char in text):
+            start = begin + at + offset
+            yield Sentence(text, start, start + len(body), first + raw.count("\n", 0, at + offset), kind)
+        at = cut
+
+
+def _cuts(text: str, start: int) -> Iterator[int]:
+    """Where a sentence ends, as offsets into `text` (masked: what may hold a full stop without ending anything is blotted out)."""
+    if len(text) > THAI_LEAST and len(_THAI.findall(text)) * 2 > len(text):
+        yield from _thai_cuts(text, start)
+        return
+    depth_from = last = start
+    depth = 0
+    for match in _END.finditer(text, start):
+        depth = max(depth + text.count("(", depth_from, match.start()) - text.count(")", depth_from, match.start()), 0)
+        depth_from = match.start()
+        if match.end() >= len(text.rstrip()):
+            return
+        inside = depth > 0 and ")" not in match[0] and 0 <= text.find(")", match.end()) - match.end() < 200
+        if not inside and (match[0][0] != "." or _ends(text, match, last)):
+            yield match.end()
+            last = match.end()
+
+
+def _ends(text: str, match: re.Match[str], start: int) -> bool:
+    """Whether a full stop ends the sentence that began at `start`."""
+    after = text[match.end() :].lstrip()[:1]
+    found = _LAST_WORD.search(text, max(start, match.start() - 60), match.start())
+    word = found[0] if found else ""
+    folded = word.casefold().rstrip(".")
+    if after.islower() or folded in _ABBREVIATIONS:
+        return False
+    if folded in _NOT_BEFORE_LOWER or match[0].startswith("..."):
+        return True
+    before = text[max(start, match.start() - 70) : match.start() - len(word)].rstrip()
+    if word.isdigit():
+        return not (before.strip("[(*_ ") == "" or before[-1:] == "[" or re.search(r"\b(?:ADR|PEP|RFC|EIP|KEP|No|Nr)$", before))
+    if len(word) == 1 and word.isupper():
+        previous = before.rsplit(None, 1)[-1:] or [""]
+        return bool(previous[0]) and not previous[0][:1].isupper()
+    return True
+
+
+def _thai_cuts(text: str, start: int) -> Iterator[int]:
+    last = start
+    for match in _THAI_GAP.finditer(text, start):
+        if match.start() - last >= THAI_LEAST and len(text) - match.end() >= THAI_LEAST // 3:
+            yield match.end()
+            last = match.end()

@@ -1,0 +1,185 @@
+"""Where the headings and the code of a note are, by the block rules of CommonMark.
+
+A heading is one that stands at the top level of the note: `# ...` inside a fence, a comment, an HTML block, a list or a quote is none.
+One pass over the lines. A full Markdown parser costs 10 s a megabyte on long lists and tables (measured with markdown-it-py), and
+the tests hold this one against it on real notes. Two differences are wanted: a setext heading is one line of at most `SETEXT_MAX`
+characters (a whole paragraph that stands on a `---` is not a heading), and tables are text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from onebrain.vault.note import Heading
+
+SETEXT_MAX = 160
+
+_ATX = re.compile(r"(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*$")
+_FENCE = re.compile(r"(`{3,}(?=[^`]*$)|~{3,})")
+_MARKER = re.compile(r"(?:[-+*]|\d{1,9}[.)])(?=[ \t]|$)")
+_UNDERLINE = re.compile(r"(=+|-+)[ \t]*$")
+_RULE = re.compile(r"(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$")
+_RAW = re.compile(r"<(script|pre|style|textarea)(?:[\s>]|$)", re.IGNORECASE)
+_TAG = re.compile(
+    r"</?(?:address|article|aside|base|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|fieldset|figcaption|"
+    r"figure|footer|form|frame|h[1-6]|head|header|hr|html|iframe|legend|li|link|main|menu|nav|ol|optgroup|option|p|param|search|section|"
+    r"summary|table|tbody|td|tfoot|th|thead|title|tr|track|ul)(?:[\s>]|/>|$)",
+    re.IGNORECASE,
+)
+_LONE_TAG = re.compile(r"</?[a-z][a-z0-9-]*(?:\s[^<>]*)?/?>[ \t]*$", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """`headings` with 1-based lines of the file; `setext`: those of them that take two lines.
+
+    `code[i]` is 1 where line i of the body (0-based) is code or an HTML comment: no tag, link or date is read there.
+    """
+
+    headings: tuple[Heading, ...]
+    setext: frozenset[int]
+    code: bytearray
+
+
+@dataclass(slots=True)
+class _Scan:
+    code: bytearray
+    first_line: int
+    headings: list[Heading] = field(default_factory=list)
+    setext: set[int] = field(default_factory=set)
+    fence: str = ""  # the opening fence while inside one
+    quoted: bool = False  # whether that fence stands in a quote, and ends with it
+    until: str = ""  # an HTML block ends on the line that holds this; "\n" stands for a blank line
+    hidden: bool = False  # whether that HTML block is a comment or raw text
+    paragraph: int = 0  # lines of the open paragraph
+    last: str = ""  # the newest of them
+    content: int = 0  # the column where the text of the innermost open list item begins; 0 outside lists
+    blank: bool = True  # whether the line before was blank
+
+
+def layout(lines: Sequence[str], first_line: int) -> Layout:
+    """`lines` is the note without its frontmatter, `first_line` the 1-based line of the file that `lines[0]` is. Linear."""
+    scan = _Scan(bytearray(len(lines)), first_line)
+    for number, line in enumerate(lines):
+        _line(scan, number, line)
+    return Layout(tuple(scan.headings), frozenset(scan.setext), scan.code)
+
+
+def _line(scan: _Scan, number: int, line: str) -> None:
+    text = line.lstrip()
+    if scan.fence and _in_fence(scan, number, text):
+        return
+    if scan.until:
+        _in_html(scan, number, text)
+        return
+    if not text:
+        scan.paragraph, scan.blank = 0, True
+        return
+    indent = 0 if text is line else _indent(line, text)
+    if scan.content and indent < scan.content and (scan.blank or text[0] in "#`~>") and not _MARKER.match(text):
+        scan.content = 0  # the list is over; a lazy line right under it still belongs to it
+    if indent >= scan.content + 4 and not scan.paragraph:
+        scan.code[number] = 1
+    elif text[0] == ">":
+        _in_quote(scan, number, text)
+    else:
+        _text(scan, number, text, indent)
+    scan.blank = False
+
+
+def _text(scan: _Scan, number: int, text: str, indent: int) -> None:
+    top = indent < 4 and not (scan.content and indent >= scan.content)
+    first = text[0]
+    if first == "#" and indent < scan.content + 4 and (match := _ATX.match(text)):
+        scan.paragraph = 0
+        if top:
+            scan.content = 0
+            scan.headings.append(Heading(len(match[1]), (match[2] or "").strip(), scan.first_line + number))
+    elif first in "=-" and scan.paragraph and top and not scan.content and (match := _UNDERLINE.match(text)):
+        _underline(scan, number, match[1])
+    elif first in "`~" and (match := _FENCE.match(text)) and indent < scan.content + 4:
+        scan.fence, scan.quoted, scan.paragraph = match[1], False, 0
+        scan.code[number] = 1
+    elif first == "<" and _open_html(scan, number, text):
+        scan.paragraph = 0
+    elif first in "-*_" and _RULE.match(text):
+        scan.paragraph = 0
+        scan.content = scan.content if indent >= scan.content else 0
+    elif first in "-+*0123456789" and (match := _MARKER.match(text)) and (not scan.paragraph or scan.content or match.end() < 3):
+        _item(scan, number, text, indent, match.end())
+    else:
+        scan.paragraph += 1
+        scan.last = text
+
+
+def _indent(line: str, text: str) -> int:
+    lead = line[: len(line) - len(text)]
+    return len(lead.expandtabs(4)) if "\t" in lead else len(lead)
+
+
+def _item(scan: _Scan, number: int, text: str, indent: int, marker: int) -> None:
+    rest = text[marker:]
+    inner = rest.lstrip()
+    gap = len(rest) - len(inner)
+    scan.content = indent + marker + (gap if inner and gap <= 4 else 1)
+    scan.paragraph = 1 if inner else 0
+    if inner and inner[0] in "`~" and (match := _FENCE.match(inner)):
+        scan.fence, scan.quoted, scan.paragraph = match[1], False, 0
+        scan.code[number] = 1
+
+
+def _underline(scan: _Scan, number: int, underline: str) -> None:
+    if scan.paragraph == 1:
+        text = scan.last.rstrip()
+        if len(text) <= SETEXT_MAX:
+            line = scan.first_line + number - 1
+            scan.headings.append(Heading(1 if underline[0] == "=" else 2, text, line))
+            scan.setext.add(line)
+    scan.paragraph = 0
+
+
+def _in_fence(scan: _Scan, number: int, text: str) -> bool:
+    if scan.quoted:
+        if not text.startswith(">"):
+            scan.fence = ""
+            return False
+        text = text[1:].lstrip()
+    scan.code[number] = 1
+    if text.startswith(scan.fence) and not text.strip(scan.fence[0] + " \t"):
+        scan.fence = ""
+    scan.blank, scan.paragraph = False, 0
+    return True
+
+
+def _in_quote(scan: _Scan, number: int, text: str) -> None:
+    scan.paragraph = 0
+    inner = text.lstrip("> \t")
+    if inner and inner[0] in "`~" and (match := _FENCE.match(inner)):
+        scan.fence, scan.quoted = match[1], True
+        scan.code[number] = 1
+
+
+def _open_html(scan: _Scan, number: int, text: str) -> bool:
+    if text.startswith("<!--"):
+        scan.until, scan.hidden = "-->", True
+    elif match := _RAW.match(text):
+        scan.until, scan.hidden = f"</{match[1].lower()}>", True
+    elif _TAG.match(text) or (not scan.paragraph and _LONE_TAG.match(text)):
+        scan.until, scan.hidden = "\n", False
+    else:
+        return False
+    _in_html(scan, number, text)
+    return True
+
+
+def _in_html(scan: _Scan, number: int, text: str) -> None:
+    if scan.until == "\n":
+        if not text:
+            scan.until, scan.blank = "", True
+        return
+    scan.code[number] = scan.hidden
+    scan.blank = False
+    if scan.until in text.lower():
+        scan.until = ""
