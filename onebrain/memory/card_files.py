@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Generic, TypeVar
 
-from onebrain.memory.card_query import Text
 from onebrain.memory.cards import Card, SessionEvent
 from onebrain.memory.notes import day_of, number, read_page
+from onebrain.memory.words import Text
 from onebrain.vault.files import decode
 
 ROOT = ".claude/memory"

@@ -11,7 +11,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from onebrain.text.analysis import fold, groups, terms
+from onebrain.memory.words import Keyword, keyword
+from onebrain.text.analysis import groups
 
 FILTER_KEYS = ("tag", "type", "file", "importance", "status", "author")
 _TOKEN = re.compile(
@@ -35,45 +36,6 @@ class Bound:
 
     def holds(self, importance: int) -> bool:
         return _COMPARE[self.op](importance, self.value)
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """A text made ready to be looked through: its analysed terms, and itself folded on one line."""
-
-    terms: frozenset[str]
-    folded: str
-
-    @classmethod
-    def of(cls, text: str) -> Text:
-        return cls(frozenset(term.text for term in terms(text)), " ".join(fold(text).split()))
-
-
-@dataclass(frozen=True, slots=True)
-class Keyword:
-    """A word or quoted phrase. `needs` holds the analysed terms that must all be there, each with its alternatives; a phrase is literal."""
-
-    text: str
-    folded: str
-    needs: tuple[tuple[str, ...], ...] = ()
-
-    def found_in(self, text: Text) -> bool:
-        """A phrase as it stands; a word in any inflection, or at the beginning of a longer word (`auth` in "authentication")."""
-        if not self.needs:
-            return self.folded in text.folded
-        if all(not text.terms.isdisjoint(alternatives) for alternatives in self.needs):
-            return True
-        return len(self.folded) >= _SHORTEST_PREFIX and _begins_a_word(self.folded, text.folded)
-
-
-_SHORTEST_PREFIX = 3
-
-
-def _begins_a_word(word: str, text: str) -> bool:
-    at = text.find(word)
-    while at > 0 and text[at - 1].isalnum():
-        at = text.find(word, at + 1)
-    return at >= 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +69,8 @@ def parse_query(text: str) -> CardQuery:
             bounds.append(bound)
         elif key in FILTER_KEYS and key != "importance" and value and not match["op"]:
             filters[key].append(value.casefold())
-        else:
-            keywords += _keyword(match["phrase"], literal=True) if match["phrase"] else _keyword(match.group(), literal=False)
+        elif word := keyword(match["phrase"], literal=True) if match["phrase"] else keyword(match.group()):
+            keywords.append(word)
     content = {group.key for group in groups(" ".join(k.text for k in keywords))}
     keywords = [k for k in keywords if not k.needs or any(group.key in content for group in groups(k.text))]
     return CardQuery(
@@ -125,10 +87,3 @@ def parse_query(text: str) -> CardQuery:
 
 def _bound(op: str | None, value: str) -> Bound | None:
     return Bound(op or "=", int(value)) if re.fullmatch(r"\d{1,6}", value) else None
-
-
-def _keyword(text: str, *, literal: bool) -> list[Keyword]:
-    """Nothing for a text without a letter or digit. An identifier asks for itself, a hyphenated word for its parts."""
-    found = groups(text)
-    needs = () if literal else tuple(group.alternatives for group in found if not group.optional)
-    return [Keyword(text, " ".join(fold(text).split()), needs)] if found else []

@@ -14,7 +14,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from onebrain.memory.card_query import CardQuery, Keyword, Text
+from onebrain.memory.card_query import CardQuery
+from onebrain.memory.words import Keyword, Text
 
 TITLE, TAGS, TLDR, BODY = 3.0, 2.0, 1.5, 1.0
 SUMMARY = 1.0  # an event has one text, and no field that weighs more than another

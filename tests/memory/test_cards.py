@@ -29,6 +29,7 @@ req.user can be null before auth middleware runs
 
 Guard every handler.
 """
+UNTITLED = NULL_CHECK.replace("title: Auth module null check\n", "").replace("## TL", "# Auth module null check\n\n## TL")
 MIGRATION = """---
 title: "Database migration: lock first"
 type: runbook
@@ -196,7 +197,7 @@ def test_function_words_are_dropped_unless_nothing_is_left() -> None:
         ("comma text", NULL_CHECK.replace("[auth, null-safety]", "auth, null-safety").encode()),
         ("quoted list text", NULL_CHECK.replace("[auth, null-safety]", '"[auth, null-safety]"').encode()),
         ("quoted title", NULL_CHECK.replace("title: Auth module null check", 'title: "Auth module null check"').encode()),
-        ("title as heading", NULL_CHECK.replace("title: Auth module null check\n", "").replace("## TL", "# Auth module null check\n## TL").encode()),
+        ("title as heading", UNTITLED.encode()),
         ("TL;DR line", NULL_CHECK.replace("## TL;DR\n", "**TL;DR:** ").encode()),
         ("TL;DR key", NULL_CHECK.replace("## TL;DR\nreq.user can be null before auth middleware runs\n", "").replace(
             "author:", "tldr: req.user can be null before auth middleware runs\nauthor:").encode()),
