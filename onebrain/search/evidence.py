@@ -64,6 +64,7 @@ def measure(pool: Pool) -> None:
         return
     weights = _weights(pool)
     total = sum(weights.values()) or 1.0
+    identifiers = set(pool.reading.identifiers)
     rarest = max(weights.values(), default=0.0)
     ceiling = sum(pool.lexical.idf.get(g.key, 0.0) * g.weight for g in pool.reading.groups) * 2.2 or 1.0
     best_lex = max((c.lex for c in candidates), default=0.0)
@@ -94,6 +95,7 @@ def measure(pool: Pool) -> None:
             "title_fit": math.sqrt(title[0] * title[1]),
             "heading": heading[0],
             "heading_fit": math.sqrt(heading[0] * heading[1]),
+            "literal": len(here & identifiers) / len(identifiers) if identifiers else 0.0,
             "exact": float("exact" in c.ranks),
             "adjacent": _adjacency(pool.reading, c.chunk) if c.chunk.id in closely_read else 0.0,
             "agree": float("lex" in c.ranks and c.ranks["lex"] < 10 and "vec" in c.ranks and c.ranks["vec"] < 10),

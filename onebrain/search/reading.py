@@ -50,7 +50,7 @@ def _patterns() -> dict[str, re.Pattern[str]]:
             section = sections.setdefault(line[2:], [])
         elif line and not line.startswith("#"):
             section.append(line)
-    begins = r"^[\s¿¡\"'«»“”(]*(?:{})\b"
+    begins = r"^[\s¿¡\"'«»“”(]*(?:{})(?![\w-])"
     return {
         name: re.compile((begins if name.endswith("start") else "{}").format("|".join(patterns)), re.IGNORECASE)
         for name, patterns in sections.items()

@@ -63,6 +63,12 @@ class Searcher:
         progress(4)
         return self._report(request, reading, pool, hits, stages)
 
+    def trace(self, request: Request) -> tuple[Pool, list[Candidate]]:
+        """The candidates of a question in order, with all their features. For fitting and for measuring."""
+        reading = read(request)
+        pool, stages = self._gather(request, reading, paths_allowed(self._library.notes().values(), reading.filters))
+        return pool, self._rank(request, pool, stages)[0]
+
     # Finding
 
     def _gather(self, request: Request, reading: Reading, allowed: Collection[str] | None) -> tuple[Pool, list[Stage]]:

@@ -38,6 +38,7 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d
 _ARABIC = str.maketrans({"آ": "ا", "أ": "ا", "إ": "ا", "ٱ": "ا", "ى": "ي", "ة": "ه", "ـ": None})
 _ARABIC_MARKS = re.compile("[\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed]")
 _HYPHENATED = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)+")
+_LONG_NUMBER = 5  # digits from which a number is a name (an ISBN, a ticket) rather than a year or an amount
 _LONGEST = 64  # of a whole identifier; longer ones (addresses, hashes of hashes) are found by their parts
 
 _stemmers: dict[str, SnowballStemmer] = {}
@@ -180,6 +181,8 @@ def groups(question: str) -> list[Group]:
     for match in _RAW.finditer(question):
         whole, parts = _pieces_in(match.group(), languages)
         identifier = whole is not None and not _HYPHENATED.fullmatch(whole)
+        if not whole and len(match.group()) >= _LONG_NUMBER and match.group().isdigit():
+            found.setdefault(match.group(), Group(match.group(), parts[0].terms, whole=True))
         if whole:
             found.setdefault(whole, Group(whole, (whole,), whole=identifier, optional=not identifier))
         for part in parts:

@@ -1,0 +1,293 @@
+"""Fits the numbers in `search/data` from labelled questions: what orders hits, what makes a score a probability, what belongs to a chain.
+
+    python -m onebrain.evaluate.fit collect QUESTIONS.jsonl... --vaults DIR --out ROWS.npz     (opens each corpus; minutes)
+    python -m onebrain.evaluate.fit fit ROWS.npz [--write]                                     (seconds)
+
+Rank weights minimise the listwise loss -log P(a right passage is first), softmax over a question's candidates (Cao et al. 2007), every
+kind of question counting alike. Probabilities are a logistic regression over the ten best hits, the best one weighing more, because it
+is the one that is shown. Both are cross-validated by question and by corpus before the weights of the whole set are written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from onebrain.brain import Access, Brain
+from onebrain.config import load
+from onebrain.search.question import Request
+from onebrain.search.report import Mode
+
+Floats = NDArray[np.float64]
+FOLDS = 5
+TOP = 10  # hits a probability is fitted on
+TOP_WEIGHT = 4.0  # of the best hit of a question against the others
+DATA = Path(__file__).parent.parent / "search" / "data"
+CE = ("ce", "ce_positive", "ce_rel", "ce_gap")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One question with its candidates in order: features (n, f), which are right by note, and which by heading where one is labelled."""
+
+    id: str
+    kind: str
+    corpus: str
+    asks: bool
+    answerable: bool
+    features: Floats
+    right: Floats
+    exactly: Floats
+
+
+def kind_of(question: dict[str, Any]) -> str:
+    return str(question["kind"]) + ("/cross" if question.get("cross") else "")
+
+
+# Collecting
+
+
+def collect(questions: Sequence[dict[str, Any]], vaults: Path, out: Path, say: Callable[[str], None]) -> None:
+    by_corpus: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    for question in questions:
+        by_corpus[question["corpus"]].append(question)
+    rows: list[dict[str, Any]] = []
+    for corpus, asked in sorted(by_corpus.items()):
+        say(f"{corpus}: {len(asked)} questions")
+        brain = Brain.open(load(vaults / corpus, {}, Path.cwd()), access=Access.OWNER)
+        try:
+            brain.sync()
+            rows += [_row(brain, question) for question in asked]
+        finally:
+            brain.close()
+    out.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+
+
+def _row(brain: Brain, question: dict[str, Any]) -> dict[str, Any]:
+    request = Request(text=question["query"], now=date(2026, 1, 1), everything=True, write_hyde=False)
+    pool, ordered = brain.searcher().trace(request)
+    ignored = set(question.get("also") or [])
+    candidates = [
+        {"path": c.chunk.path, "heading": c.chunk.heading_path.rpartition(" > ")[2], "features": c.features}
+        for c in ordered
+        if c.chunk.path not in ignored
+    ]
+    return {"question": question, "asks": pool.reading.asks, "why": pool.reading.mode is Mode.WHY, "candidates": candidates}
+
+
+# Fitting
+
+
+def names_in(rows: Iterable[dict[str, Any]]) -> list[str]:
+    return sorted({name for row in rows for c in row["candidates"] for name in c["features"]})
+
+
+def matrix(row: dict[str, Any], names: Sequence[str]) -> Asked:
+    question, candidates = row["question"], row["candidates"]
+    paths = {r["path"] for r in question["relevant"]}
+    places = {(r["path"], r["heading"]) for r in question["relevant"] if r.get("heading")}
+    right = np.array([c["path"] in paths for c in candidates], float)
+    exactly = np.array([(c["path"], c["heading"]) in places for c in candidates], float) if places else right
+    features = np.array([[c["features"].get(name, 0.0) for name in names] for c in candidates], float).reshape(len(candidates), len(names))
+    return Asked(question["id"], kind_of(question), question["corpus"], row["asks"], question["answerable"], features, right,
+                 exactly if exactly.any() else right)  # fmt: skip
+
+
+def minimise(loss: Callable[[Floats], tuple[float, Floats]], start: Floats, steps: int = 400, rate: float = 0.05) -> Floats:
+    """Adam (Kingma, Ba 2015) with a linearly falling rate: small smooth problems, no dependency."""
+    w, m, v = start.copy(), np.zeros_like(start), np.zeros_like(start)
+    for t in range(1, steps + 1):
+        _, g = loss(w)
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+        w -= rate * (1 - t / (steps + 1)) * (m / (1 - 0.9**t)) / (np.sqrt(v / (1 - 0.999**t)) + 1e-9)
+    return w
+
+
+def fit_rank(asked: Sequence[Asked], penalty: float = 0.002) -> Floats:
+    kinds: dict[str, int] = defaultdict(int)
+    useful = [a for a in asked if a.answerable and a.exactly.any() and not a.exactly.all()]
+    for a in useful:
+        kinds[a.kind] += 1
+    weights = [kinds[a.kind] ** -0.5 for a in useful]
+    total = sum(weights)
+
+    def loss(w: Floats) -> tuple[float, Floats]:
+        value, gradient = penalty * float(w @ w), 2 * penalty * w
+        for a, weight in zip(useful, weights, strict=True):
+            s = 6 * (a.features @ w)
+            p = np.exp(s - s.max())
+            p /= p.sum()
+            mass = float(p @ a.exactly)
+            posterior = p * a.exactly / max(mass, 1e-12)
+            value -= weight / total * np.log(max(mass, 1e-12))
+            gradient = gradient + weight / total * 6 * (a.features.T @ (p - posterior))
+        return value, gradient
+
+    return minimise(loss, np.zeros(useful[0].features.shape[1]))
+
+
+def fit_probability(pairs: Floats, labels: Floats, weights: Floats, penalty: float = 0.002) -> Floats:
+    """Logistic regression; the last weight is the bias."""
+    x = np.hstack([pairs, np.ones((len(pairs), 1))])
+    share = weights / weights.sum()
+
+    def loss(w: Floats) -> tuple[float, Floats]:
+        p = 1 / (1 + np.exp(-np.clip(x @ w, -30, 30)))
+        shrunk = w.copy()
+        shrunk[-1] = 0.0
+        value = -float(share @ (labels * np.log(p + 1e-12) + (1 - labels) * np.log(1 - p + 1e-12))) + penalty * float(shrunk @ shrunk)
+        return value, x.T @ (share * (p - labels)) + 2 * penalty * shrunk
+
+    return minimise(loss, np.zeros(x.shape[1]), steps=600)
+
+
+def best_first(a: Asked, rank: Floats) -> NDArray[np.intp]:
+    return np.argsort(-(a.features @ rank), kind="stable")
+
+
+def _pairs(asked: Sequence[Asked], rank: Floats) -> tuple[Floats, Floats, Floats]:
+    x, y, w = [], [], []
+    for a in asked:
+        order = best_first(a, rank)[:TOP]
+        for place, n in enumerate(order):
+            x.append(a.features[n])
+            y.append(a.right[n])
+            w.append(TOP_WEIGHT if place == 0 else 1.0 if place < 5 else 0.5)
+    return np.array(x), np.array(y), np.array(w)
+
+
+def predict(a: Asked, rank: Floats, probability: Floats) -> tuple[NDArray[np.intp], Floats]:
+    """(order of the candidates, probability of the ten best)."""
+    order = best_first(a, rank)
+    x = np.hstack([a.features[order[:TOP]], np.ones((min(TOP, len(order)), 1))])
+    return order, 1 / (1 + np.exp(-np.clip(x @ probability, -30, 30)))
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    rank: Floats
+    question: Floats
+    keywords: Floats
+
+    def probability(self, a: Asked) -> Floats:
+        return self.question if a.asks else self.keywords
+
+
+def fit_all(asked: Sequence[Asked]) -> Fitted:
+    rank = fit_rank(asked)
+    probabilities = [fit_probability(*_pairs([a for a in asked if a.asks is asks and len(a.features)], rank)) for asks in (True, False)]
+    return Fitted(rank, *probabilities)
+
+
+def folds(asked: Sequence[Asked], by: Callable[[Asked], str]) -> list[list[int]]:
+    keys = sorted({by(a) for a in asked})
+    place = {key: n % FOLDS for n, key in enumerate(np.random.default_rng(7).permutation(keys).tolist())}
+    return [[n for n, a in enumerate(asked) if place[by(a)] == fold] for fold in range(FOLDS)]
+
+
+def cross_validated(asked: Sequence[Asked], by: Callable[[Asked], str]) -> list[tuple[Asked, NDArray[np.intp], Floats]]:
+    results = []
+    for held in folds(asked, by):
+        fitted = fit_all([a for n, a in enumerate(asked) if n not in set(held)])
+        for n in held:
+            if len(asked[n].features):
+                results.append((asked[n], *predict(asked[n], fitted.rank, fitted.probability(asked[n]))))
+    return results
+
+
+# Reporting
+
+
+def figures(results: Sequence[tuple[Asked, NDArray[np.intp], Floats]]) -> dict[str, dict[str, float]]:
+    table: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    tops: list[tuple[float, float]] = []
+    confident: list[float] = []
+    for a, order, p in results:
+        cell = table[a.kind if a.answerable else f"{a.kind}:{'near' if 'xquad' in a.corpus or 'near' in a.kind else 'far'}"]
+        top = float(p.max(initial=0.0))
+        tops.append((top, float(a.right[order[int(p.argmax())]])))
+        if a.answerable:
+            first = next((place for place, n in enumerate(order) if a.right[n]), 10_000)
+            exact = next((place for place, n in enumerate(order) if a.exactly[n]), 10_000)
+            cell["mrr"].append(1 / (1 + first))
+            cell["hit5"].append(float(first < 5))
+            cell["exact5"].append(float(exact < 5))
+            cell["none"].append(float(top < 0.3))
+            confident += [float(a.right[n]) for n, value in zip(order, p, strict=False) if value >= 0.6]
+        else:
+            cell["confident"].append(float(top >= 0.6))
+            cell["none"].append(float(top < 0.3))
+    result = {kind: {"n": len(next(iter(cell.values())))} | {m: float(np.mean(v)) for m, v in cell.items()} for kind, cell in sorted(table.items())}
+    scores, right = np.array([t for t, _ in tops]), np.array([r for _, r in tops])
+    bins = np.minimum((scores * 10).astype(int), 9)
+    ece = sum(abs(scores[bins == b].mean() - right[bins == b].mean()) * (bins == b).mean() for b in range(10) if (bins == b).any())
+    result["all"] = {"ece_top": float(ece), "precision_confident": float(np.mean(confident)) if confident else 0.0}
+    for near in (True, False):
+        absent = [p.max(initial=0.0) for a, _, p in results if not a.answerable and ("xquad" in a.corpus or "near" in a.kind) is near]
+        present = [p.max(initial=0.0) for a, _, p in results if a.answerable]
+        wins = [float(x > y) + 0.5 * float(x == y) for x in present for y in absent]
+        result["all"]["auroc_near" if near else "auroc_far"] = float(np.mean(wins)) if wins else 0.0
+    return result
+
+
+def show(title: str, table: dict[str, dict[str, float]], say: Callable[[str], None]) -> None:
+    say(f"\n{title}")
+    for kind, row in table.items():
+        say(f"  {kind:24} " + "  ".join(f"{name}={value:.3f}" if name != "n" else f"n={value:.0f}" for name, value in row.items()))
+
+
+def as_data(names: Sequence[str], fitted: Fitted) -> dict[str, dict[str, float]]:
+    def named(w: Floats) -> dict[str, float]:
+        return {name: round(float(value), 4) for name, value in zip((*names, "bias"), w, strict=False) if abs(value) > 0.005}
+
+    return {"rank": named(fitted.rank), "question": named(fitted.question), "keywords": named(fitted.keywords)}
+
+
+def main(argv: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    steps = parser.add_subparsers(dest="step", required=True)
+    collecting = steps.add_parser("collect")
+    collecting.add_argument("questions", nargs="+", type=Path)
+    collecting.add_argument("--vaults", type=Path, required=True)
+    collecting.add_argument("--out", type=Path, required=True)
+    fitting = steps.add_parser("fit")
+    fitting.add_argument("rows", type=Path)
+    fitting.add_argument("--write", action="store_true")
+    options = parser.parse_args(argv)
+
+    def say(text: str) -> None:
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+
+    if options.step == "collect":
+        questions = [json.loads(line) for path in options.questions for line in path.read_text(encoding="utf-8").splitlines() if line]
+        collect(questions, options.vaults, options.out, say)
+        return 0
+    rows = [json.loads(line) for line in options.rows.read_text(encoding="utf-8").splitlines()]
+    read_together = any("ce" in c["features"] for row in rows for c in row["candidates"])
+    for with_ce in (False, True) if read_together else (False,):
+        names = [name for name in names_in(rows) if with_ce or name not in CE]
+        asked = [matrix(row, names) for row in rows]
+        label = "with cross-encoder" if with_ce else "evidence alone"
+        show(f"{label}, folds by question", figures(cross_validated(asked, lambda a: a.id)), say)
+        show(f"{label}, folds by corpus", figures(cross_validated(asked, lambda a: a.corpus)), say)
+        data = as_data(names, fit_all([a for a in asked if len(a.features)]))
+        say(json.dumps(data, indent=1))
+        if options.write:
+            name = "calibration-reranked.json" if with_ce else "calibration.json"
+            (DATA / name).write_text(json.dumps(data, indent=1) + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

@@ -1,0 +1,51 @@
+"""Which notes pass a filter."""
+
+from __future__ import annotations
+
+import pytest
+
+from onebrain.search.filters import allowed, matches
+from onebrain.search.question import Filters
+from onebrain.vault.library import NoteRecord
+from onebrain.vault.note import Source, Status
+
+
+def note(path: str = "01-projects/harbor/Harbor.md", tags: tuple[str, ...] = (), day: str | None = None, kind: str | None = None) -> NoteRecord:
+    return NoteRecord(path, "t", Source.PROJECT, (), tags, day, Status.ACTIVE, kind, "", 0, 0, (), (), False)
+
+
+@pytest.mark.parametrize(
+    ("filters", "passes"),
+    [
+        (Filters(), True),
+        (Filters(paths=("01-projects",)), True),
+        (Filters(paths=("01-projects/",)), True),
+        (Filters(paths=("harbor",)), True),
+        (Filters(paths=("01-PROJECTS/HARBOR/harbor.md",)), True),
+        (Filters(paths=("arbor",)), False),
+        (Filters(paths=("02-areas",)), False),
+        (Filters(paths=("02-areas", "01-projects")), True),
+        (Filters(tags=("queue",)), True),
+        (Filters(tags=("queue/redis",)), True),
+        (Filters(tags=("queu",)), False),
+        (Filters(types=("project",)), True),
+        (Filters(types=("Spec",)), True),
+        (Filters(types=("session",)), False),
+        (Filters(after="2026-04-19"), True),
+        (Filters(after="2026-04-20"), False),
+        (Filters(before="2026-04-19"), True),
+        (Filters(before="2026-04-18"), False),
+        (Filters(paths=("01-projects",), tags=("other",)), False),
+    ],
+)
+def test_matches(filters: Filters, passes: bool) -> None:
+    assert matches(note(tags=("queue/redis",), day="2026-04-19", kind="spec"), filters) is passes
+
+
+def test_an_undated_note_passes_no_date_filter() -> None:
+    assert not matches(note(), Filters(after="1970-01-01")) and not matches(note(), Filters(before="2999-01-01"))
+
+
+def test_no_filter_is_no_restriction_and_a_filter_may_leave_nothing() -> None:
+    assert allowed([note()], Filters()) is None
+    assert allowed([note()], Filters(tags=("nowhere",))) == frozenset()
