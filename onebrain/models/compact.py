@@ -8,6 +8,7 @@ Inputs `word_vectors` (b, s, 384) float32, `attention_mask` and `token_type` (b,
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -27,16 +28,26 @@ MAX_PAIR = 192  # tokens in all, as trained
 BOS, EOS = 0, 2
 
 
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """Dropped together, so an idle process holds no pages of the table."""
+
+    session: Any
+    words: WordTable
+
+
 class CompactReranker:
-    """A Reranker over one ONNX file, a word table and the embedder's tokenizer. Loads on first use, safe from several threads."""
+    """A Reranker over one ONNX file, the word table of a converted model and the embedder's tokenizer.
+
+    Loads on first use, safe to call from several threads.
+    """
 
     def __init__(
-        self, words: WordTable, token_ids: Callable[[str], Sequence[int]], path: Path = SHIPPED, threads: int | None = None
+        self, words_folder: Path, token_ids: Callable[[str], Sequence[int]], path: Path = SHIPPED, threads: int | None = None
     ) -> None:
-        self._words = words
         self._token_ids = token_ids
         self._path = path
-        self._model: Lazy[Any] = Lazy(lambda: _load(path), threads, "rerank")
+        self._model: Lazy[_Loaded] = Lazy(lambda: _load(path, words_folder), threads, "rerank")
 
     @cached_property
     def model_id(self) -> str:
@@ -45,16 +56,16 @@ class CompactReranker:
     def score(self, query: str, passages: Sequence[str]) -> Floats:
         """(len(passages),) logits; empty in, empty out."""
         question = self._token_ids(query) if passages else ()
-        return np.array(self._model.each(lambda session, text: self._logit(session, question, text), passages), np.float32)
+        return np.array(self._model.each(lambda model, text: self._logit(model, question, text), passages), np.float32)
 
     def unload(self) -> None:
         self._model.unload()
 
-    def _logit(self, session: Any, question: Sequence[int], passage: str) -> float:
+    def _logit(self, model: _Loaded, question: Sequence[int], passage: str) -> float:
         ids, types = pair(question, self._token_ids(passage))
-        vectors = self._words.rows(ids[None])
+        vectors = model.words.rows(ids[None])
         inputs = {"word_vectors": vectors, "attention_mask": np.ones((1, len(ids)), np.int64), "token_type": types[None]}
-        return float(session.run(["logit"], inputs)[0][0])
+        return float(model.session.run(["logit"], inputs)[0][0])
 
 
 def pair(question: Sequence[int], passage: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -67,12 +78,13 @@ def pair(question: Sequence[int], passage: Sequence[int]) -> tuple[NDArray[np.in
     return ids, types
 
 
-def _load(path: Path) -> Any:
+def _load(path: Path, words_folder: Path) -> _Loaded:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     try:
-        return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        return _Loaded(session, WordTable(words_folder))
     except Exception as error:  # onnxruntime raises types of its own, all meaning: this file doesn't work
         raise ModelUnavailable(f"The cross-encoder {path} can't be loaded: {error}", hint="reinstall onebrain") from error

@@ -45,7 +45,7 @@ FILES = (
 )
 
 
-def download(folder: Path, progress: Callable[[str], None], *, host: str = HOST, files: tuple[PinnedFile, ...] = FILES) -> None:
+def download_model(folder: Path, progress: Callable[[str], None], *, host: str = HOST, files: tuple[PinnedFile, ...] = FILES) -> None:
     """Write every file into `folder`. Raises ModelUnavailable when one can't be had or is not the pinned one."""
     for file in files:
         progress(f"downloading {file.name} ({max(1, file.size >> 20)} MB)")

@@ -24,13 +24,13 @@ MAX_TOKENS = 512
 def convert(source_path: Path, folder: Path) -> None:
     """Write the model folder. Raises ModelUnavailable where `onnx` is missing or the source is damaged, OSError as the disk does."""
     try:
-        from onebrain.models import e5_graph
+        from onebrain.models.e5_graph import build
     except ModuleNotFoundError as missing:
         raise ModelUnavailable(
             f"Converting the embedder needs the Python package '{missing.name}'.", hint="pip install 'onebrain[models]'"
         ) from missing
     source = E5Source(source_path)
-    (folder / "model.onnx").write_bytes(e5_graph.build(source, folder))
+    (folder / "model.onnx").write_bytes(build(source, folder))
     _write_tokenizer(source.vocabulary, folder / "tokenizer.json")
     for name, content in _settings(source).items():
         (folder / name).write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")

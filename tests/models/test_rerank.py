@@ -14,7 +14,6 @@ from onebrain.models.embed import E5Embedder
 from onebrain.models.folders import ModelFolder, open_folder
 from onebrain.models.ports import RerankSettings
 from onebrain.models.rerank import FastembedReranker, make_reranker
-from onebrain.models.words import WordTable
 
 
 @pytest.mark.parametrize(
@@ -29,15 +28,14 @@ def test_a_pair_is_cut_to_what_the_model_was_trained_on(question: int, passage: 
 
 
 def test_the_compact_one_sums_the_passage_side_only(tmp_path: Path) -> None:
-    words = WordTable(tiny.word_table(tmp_path))
-    made = CompactReranker(words, lambda text: [int(part) for part in text.split()], tiny.compact(tmp_path), 1)
+    made = CompactReranker(tiny.word_table(tmp_path), lambda text: [int(part) for part in text.split()], tiny.compact(tmp_path), 1)
     # Word i is i in all 32 places, and the closing </s> is word 2 on the passage side.
     assert made.score("11 11", ["5", "4 3 1"]).tolist() == [32.0 * (5 + 2), 32.0 * (8 + 2)]
 
 
 def test_a_broken_file_says_so(tmp_path: Path) -> None:
     (tmp_path / "reranker.onnx").write_bytes(b"no")
-    made = CompactReranker(WordTable(tiny.word_table(tmp_path)), lambda text: [3], tmp_path / "reranker.onnx")
+    made = CompactReranker(tiny.word_table(tmp_path), lambda text: [3], tmp_path / "reranker.onnx")
     with pytest.raises(ModelUnavailable, match="can't be loaded"):
         made.score("red", ["apple"])
 

@@ -21,6 +21,10 @@ def cached(cache: Path, name: str) -> None:
     write_folder(cache / name, f"print-{name}", "test", lambda making: tiny.embedder(making) and None)
 
 
+def convert(source: Path, making: Path) -> None:
+    tiny.embedder(making)
+
+
 @pytest.fixture
 def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A stand-in for the data file; the converter counts its calls and takes a while."""
@@ -108,8 +112,17 @@ def test_a_full_disk_leaves_nothing_and_the_next_run_works(tmp_path: Path, data:
         prepare(tmp_path / "c", source=lambda: data)
     assert "free about" in (caught.value.hint or "")
     assert [entry.name for entry in (tmp_path / "c").iterdir()] == [".lock"]
-    monkeypatch.setattr(e5_convert, "convert", lambda source, making: tiny.embedder(making))
+    monkeypatch.setattr(e5_convert, "convert", convert)
     assert prepare(tmp_path / "c", source=lambda: data).model_id == CONVERTED
+
+
+def test_a_model_of_an_older_converter_is_made_again_where_that_is_possible(
+    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(e5_convert, "convert", convert)
+    cached(tmp_path, CONVERTED)
+    assert prepare(tmp_path, source=none, download=True).fingerprint == f"print-{CONVERTED}"
+    assert prepare(tmp_path, source=lambda: data).fingerprint == weights.FINGERPRINT
 
 
 def test_waiting_for_another_process_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
