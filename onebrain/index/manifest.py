@@ -18,8 +18,8 @@ from pathlib import Path
 
 from onebrain.index import rows
 from onebrain.index.lexical import LexNote
-from onebrain.index.plan import Known
-from onebrain.index.rows import HAS_VECTOR, NO_VECTOR, SERVED, Failure, Matrix, batches, chunk_id
+from onebrain.index.plan import Known, Stat
+from onebrain.index.rows import HAS_VECTOR, NO_VECTOR, SERVED, Failure, Matrix, chunk_id
 from onebrain.index.storage import open_for_writing, storage
 from onebrain.vault.note import Chunk, Link, LinkKind, Note
 
@@ -120,6 +120,8 @@ class Manifest:
 
     def begin(self, paths: Collection[str]) -> None:
         """Note down whose words are about to change."""
+        if not paths:
+            return
         with self._write() as db:
             db.executemany("INSERT OR IGNORE INTO journal VALUES (?)", [(path,) for path in paths])
 
@@ -132,15 +134,24 @@ class Manifest:
         with self._write() as db:
             _settle(db, paths)
 
-    def distrust_words(self) -> None:
-        """Have the words of every note written anew."""
+    def distrust_words(self, fingerprint: str) -> None:
+        """Have the words of every note written anew, by the analyser of that fingerprint."""
         with self._write() as db:
             db.execute("INSERT OR IGNORE INTO journal SELECT path FROM notes")
+            _set_meta(db, {"words": fingerprint})
+
+    def distrust_notes(self, fingerprint: str) -> None:
+        """Have every note read anew, by the reader of that fingerprint. Each is trusted again once it is listed again."""
+        with self._write() as db:
+            db.execute("UPDATE notes SET size = -1, sha256 = ''")
+            db.execute("DELETE FROM failures")
+            _set_meta(db, {"reader": fingerprint})
 
     def commit(self, entries: Sequence[Entry], removed: Collection[str], broken: Sequence[Broken], *, as_of: str) -> None:
         """List `entries`, forget `removed`, remember what is `broken` (and forget its rows), and strike all of them off the journal."""
         with self._write() as db:
             generation = _next_generation(db, as_of)
+            _set_meta(db, {"links": "stale"})
             for path in [*removed, *(one.failure.path for one in broken)]:
                 _forget(db, path)
             for entry in entries:
@@ -153,12 +164,12 @@ class Manifest:
             concerned = [*removed, *(e.note.path for e in entries), *(e.was for e in entries if e.was), *(b.failure.path for b in broken)]
             _settle(db, concerned)
 
-    def touch(self, facts: Mapping[str, Known]) -> None:
+    def touch(self, stats: Collection[tuple[str, Stat]], seen_ns: int) -> None:
         """New stats of notes whose content is the old one."""
         with self._write() as db:
             db.executemany(
                 "UPDATE notes SET mtime_ns = ?, size = ?, inode = ?, seen_ns = ? WHERE path = ?",
-                [(*_stat(known), path) for path, known in facts.items()],
+                [(stat.mtime_ns, stat.size, stat.inode, seen_ns, path) for path, stat in stats],
             )
 
     def lex_notes(self, paths: Collection[str]) -> list[LexNote]:
@@ -199,9 +210,11 @@ class Manifest:
             yield note, path, rows.load_links(text), targets.get(note, [])
 
     def point(self, pointers: Mapping[int, Sequence[Pointer]], *, as_of: str) -> None:
-        """Set where the links of these note ids lead."""
+        """Set where the links of these note ids lead. After this all links are as they should be."""
         with self._write() as db:
-            _next_generation(db, as_of)
+            if pointers:
+                _next_generation(db, as_of)
+            _set_meta(db, {"links": "fresh"})
             for note, targets in pointers.items():
                 db.execute("DELETE FROM pointers WHERE note = ?", (note,))
                 db.executemany(
@@ -259,24 +272,23 @@ class Manifest:
         with self._write() as db:
             db.executemany(f"UPDATE chunks SET state = {SERVED} WHERE id = ? AND sha = ? AND state = {HAS_VECTOR}", chunk_rows)
 
-    def distrust_vectors(self, ids: Collection[str] | None = None) -> None:
-        """The vector index doesn't hold these passages (None: any passage)."""
+    def distrust_vectors(self) -> None:
+        """The vector index is empty, or as good as."""
         with self._write() as db:
-            if ids is None:
-                db.execute(f"UPDATE chunks SET state = {HAS_VECTOR} WHERE state = {SERVED}")
-                db.execute("DELETE FROM gone")
-            for batch in batches(ids or (), 1000):
-                db.execute(
-                    f"UPDATE chunks SET state = {HAS_VECTOR} WHERE state = {SERVED} AND id IN (SELECT c.id FROM json_each(?) w "
-                    "JOIN notes n ON n.path = json_extract(w.value, '$[0]') "
-                    "JOIN chunks c ON c.note = n.id AND c.ordinal = json_extract(w.value, '$[1]'))",
-                    (json.dumps([rows.split_id(chunk) for chunk in batch]),),
-                )
+            db.execute(f"UPDATE chunks SET state = {HAS_VECTOR} WHERE state = {SERVED}")
+            db.execute("DELETE FROM gone")
 
     def gone(self) -> list[str]:
         """Ids of passages that no longer exist, and may still be in the vector index."""
         with storage(self.directory):
             return [chunk for (chunk,) in self.connection.execute("SELECT chunk FROM gone ORDER BY chunk")]
+
+    def bury(self, ids: Collection[str]) -> None:
+        """These are in the vector index and should not be."""
+        if not ids:
+            return
+        with self._write() as db:
+            _bury(db, ids)
 
     def buried(self, ids: Collection[str]) -> None:
         with self._write() as db:

@@ -41,7 +41,8 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Paths to act on, each list sorted. `touched` files have a new stat and their old content.
+    """Paths to act on, each list sorted. `touched` files have a new stat (given here, as it was before they were read, at `seen_ns`)
+    and their old content. `unchanged` counts notes whose content is as indexed, touched ones included; broken files are not notes.
 
     `held_back` says in words why the removals are left out of this plan (`withheld` counts them); None when all may go on.
     """
@@ -50,8 +51,9 @@ class Plan:
     changed: tuple[str, ...] = ()
     moved: tuple[tuple[str, str], ...] = ()  # (old, new)
     removed: tuple[str, ...] = ()
-    touched: tuple[str, ...] = ()
+    touched: tuple[tuple[str, Stat], ...] = ()
     unchanged: int = 0
+    seen_ns: int = 0
     why: str = ""
     held_back: str | None = None
     withheld: int = 0
@@ -74,13 +76,14 @@ def plan(
     force: bool = False,
     confirmed: bool = False,
     out_of: int | None = None,
+    seen_ns: int = 0,
     why: str = "",
 ) -> Plan:
     """Compare `disk` with `known`, both path → facts, for the same part of the vault.
 
     `hash_of` gives a file's sha256, or None where it can't be read (the note is then planned as changed; reading it tells the reason).
     `force` plans every note as changed. `out_of` is the size of the whole index when only a part is planned, for the judgement
-    whether "most" would go; `confirmed` lets even that happen.
+    whether "most" would go; `confirmed` lets even that happen. `seen_ns` is the wall clock at which `disk` was looked at.
     """
     missing = {path: facts for path, facts in known.items() if path not in disk}
     new = sorted(path for path in disk if path not in known)
@@ -88,11 +91,13 @@ def plan(
     came = {target for _, target in moved}
     gone = missing.keys() - {origin for origin, _ in moved}
     changed: list[str] = []
-    touched: list[str] = []
+    touched: list[tuple[str, Stat]] = []
     for path in sorted(disk.keys() & known.keys()):
         verdict = _compare(disk[path], known[path], lambda path=path: hash_of(path), force)  # type: ignore[misc]
-        if verdict is not None:
-            (changed if verdict else touched).append(path)
+        if verdict:
+            changed.append(path)
+        elif verdict is not None:
+            touched.append((path, disk[path]))
     held_back = None if confirmed else _too_many(len(gone), len(known) if out_of is None else out_of)
     return Plan(
         added=tuple(path for path in new if path not in came),
@@ -100,7 +105,8 @@ def plan(
         moved=tuple(moved),
         removed=() if held_back else tuple(sorted(gone)),
         touched=tuple(touched),
-        unchanged=len(disk.keys() & known.keys()) - len(changed),
+        unchanged=sum(known[path].sha256 is not None for path in disk.keys() & known.keys() - set(changed)),
+        seen_ns=seen_ns,
         why=why,
         held_back=held_back,
         withheld=len(gone) if held_back else 0,

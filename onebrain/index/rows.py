@@ -154,6 +154,16 @@ def vector_ids_under(connection: sqlite3.Connection, paths: Collection[str], mos
     return found
 
 
+def unserved_ids(connection: sqlite3.Connection, most: int) -> list[str] | None:
+    """Ids that have a vector which the vector index doesn't know yet; None where there are more than `most` of them."""
+    found = connection.execute(
+        "SELECT n.path, c.ordinal FROM chunks c JOIN notes n ON n.id = c.note "
+        f"WHERE c.state < 2 AND c.state = {HAS_VECTOR} LIMIT ?",
+        (most + 1,),
+    ).fetchall()
+    return None if len(found) > most else [chunk_id(path, ordinal) for path, ordinal in found]
+
+
 def events(connection: sqlite3.Connection, paths: Collection[str]) -> dict[str, list[Event]]:
     rows = connection.execute(
         "SELECT n.path, e.json FROM json_each(?) w JOIN notes n ON n.path = w.value JOIN events e ON e.note = n.id ORDER BY n.path",

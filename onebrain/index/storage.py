@@ -121,6 +121,13 @@ def open_for_reading(file: Path) -> sqlite3.Connection:
     return connection
 
 
+def empty() -> sqlite3.Connection:
+    """An index that holds nothing, for readers that come before the first commit."""
+    connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+    connection.executescript(_TABLES)
+    return connection
+
+
 def _read_only(file: Path, mode: str) -> sqlite3.Connection:
     return sqlite3.connect(f"{file.absolute().as_uri()}?{mode}", uri=True, isolation_level=None, check_same_thread=False, timeout=5.0)
 

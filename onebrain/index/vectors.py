@@ -30,6 +30,7 @@ _UPSERT = 500
 _DELETE = 5000  # Chroma takes at most 5,461 ids a call
 _DECIMALS = 5  # rounding takes the last bits of float32 out of the order, so that every way of computing gives the same one
 _COLLECTION = "passages"
+_MARKER = "opening"
 _TRIES = 2
 
 
@@ -44,6 +45,13 @@ class VectorsUnreachable(OneBrainError):
 
 
 class VectorIndex(Protocol):
+    """Making one is free; `open` it, or `reset` it, before anything else."""
+
+    def open(self) -> None: ...
+
+    def trust(self) -> None:
+        """What was opened has been proved good."""
+
     def ids(self) -> set[str]: ...
 
     def upsert(self, ids: Sequence[str], vectors: Matrix) -> None:
@@ -56,7 +64,7 @@ class VectorIndex(Protocol):
         """Best first, ties by id."""
 
     def reset(self) -> None:
-        """Empty, whatever state it was in."""
+        """Open and empty, whatever state it was in."""
 
     def close(self) -> None:
         """Let go of memory and files."""
@@ -83,6 +91,12 @@ class ExactVectors:
 
     def __len__(self) -> int:
         return len(self._ids)
+
+    def open(self) -> None:
+        """Nothing to do."""
+
+    def trust(self) -> None:
+        """Nothing to do."""
 
     def ids(self) -> set[str]:
         return set(self._ids)
@@ -154,12 +168,13 @@ class ChromaVectors:
     VectorsUnreachable, or StorageFull): whatever Chroma raises, panics of its native half included."""
 
     def __init__(self, place: Path | Server, *, model: str) -> None:
-        """Opens what is there and makes what isn't. `model` is the fingerprint of the vectors: those of another are thrown away."""
+        """`model` is the fingerprint of the vectors: on opening, those of another are thrown away."""
         self._place = place
         self._model = model
         self._client: Any = None
         self._collection: Any = None
-        self._opening: Path | None = None
+
+    def open(self) -> None:
         with self._chroma("open"):
             self._open()
 
@@ -188,16 +203,16 @@ class ChromaVectors:
 
     def trust(self) -> None:
         """The opening went well: see `_count_opening`."""
-        if self._opening is not None:
+        if isinstance(self._place, Path):
             with contextlib.suppress(OSError):
-                self._opening.unlink(missing_ok=True)
+                (self._place / _MARKER).unlink(missing_ok=True)
 
     def reset(self) -> None:
         with self._chroma("reset"):
             if isinstance(self._place, Server):
-                if self._collection is not None:
-                    self._client.delete_collection(self._place.collection)
                 self._open()
+                self._client.delete_collection(self._place.collection)
+                self._collection = self._collection_of(self._place.collection)
             else:
                 self.close()
                 _next_folder(self._place)
@@ -214,8 +229,7 @@ class ChromaVectors:
             self._client = _server_client(self._place)
             name = self._place.collection
         else:
-            self._opening = self._place / "opening"
-            if _count_opening(self._opening) > _TRIES:
+            if _count_opening(self._place / _MARKER) > _TRIES:
                 _next_folder(self._place)
             self._client = _local_client(_current_folder(self._place))
             name = _COLLECTION
@@ -293,7 +307,7 @@ def _next_folder(place: Path) -> None:
     (SQLite unlinks its journal by name), and Windows doesn't remove open files at all."""
     numbers = _folders(place)
     (place / str((numbers[-1] if numbers else 0) + 1)).mkdir(parents=True, mode=0o700)
-    (place / "opening").unlink(missing_ok=True)
+    (place / _MARKER).unlink(missing_ok=True)
     for number in numbers:
         shutil.rmtree(place / str(number), ignore_errors=True)
 

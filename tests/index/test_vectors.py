@@ -22,6 +22,12 @@ def points(count: int, seed: int = 0) -> Matrix:
     return normalised(np.random.default_rng(seed).normal(size=(count, DIM)).astype(np.float32))
 
 
+def opened(place: Path, model: str = "m") -> ChromaVectors:
+    index = ChromaVectors(place, model=model)
+    index.open()
+    return index
+
+
 def names(count: int, path: str = "n") -> list[str]:
     return [f"{path}{i // 3}.md#{i % 3}" for i in range(count)]
 
@@ -29,6 +35,7 @@ def names(count: int, path: str = "n") -> list[str]:
 @pytest.fixture(params=["exact", "chroma"])
 def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[VectorIndex]:
     made: VectorIndex = ExactVectors() if request.param == "exact" else ChromaVectors(tmp_path / "vectors", model="m")
+    made.open()
     yield made
     made.close()
 
@@ -134,30 +141,30 @@ def test_ranked(cosines: list[float], limit: int, expected: list[str]) -> None:
 def test_chroma_is_let_go_of_and_opened_again_in_one_process(tmp_path: Path) -> None:
     place = tmp_path / "vectors"
     for round_ in range(3):
-        index = ChromaVectors(place, model="m")
+        index = opened(place)
         index.upsert([f"r{round_}.md#0"], points(1, seed=round_))
         assert index.ids() == {f"r{r}.md#0" for r in range(round_ + 1)}
         index.trust()
         index.close()
         index.close()
     shutil.rmtree(place)
-    index = ChromaVectors(place, model="m")
+    index = opened(place)
     assert index.ids() == set()
     index.close()
 
 
 def test_vectors_of_another_model_are_thrown_away(tmp_path: Path) -> None:
-    index = ChromaVectors(tmp_path, model="one")
+    index = opened(tmp_path, "one")
     index.upsert(names(6), points(6))
     index.close()
-    index = ChromaVectors(tmp_path, model="two")
+    index = opened(tmp_path, "two")
     assert index.ids() == set()
     index.upsert(["a.md#0"], np.ones((1, 8), np.float32))  # another width as well
     index.close()
 
 
 def test_more_than_one_batch(tmp_path: Path) -> None:
-    index = ChromaVectors(tmp_path, model="m")
+    index = opened(tmp_path)
     made = points(1203)
     index.upsert(names(1203), made)
     assert len(index.ids()) == 1203
@@ -178,12 +185,13 @@ def flip(folder: Path, seed: int) -> None:
 
 
 def test_a_damaged_folder_is_an_error_of_ours_and_reset_mends_it(tmp_path: Path) -> None:
-    index = ChromaVectors(tmp_path, model="m")
+    index = opened(tmp_path)
     index.upsert(names(300), points(300))
     index.close()
     flip(tmp_path, 3)
+    index = ChromaVectors(tmp_path, model="m")
     with pytest.raises(VectorsDamaged):
-        index = ChromaVectors(tmp_path, model="m")
+        index.open()
         index.ids()
         index.nearest(points(1)[0], limit=3)
     index.reset()
@@ -194,18 +202,18 @@ def test_a_damaged_folder_is_an_error_of_ours_and_reset_mends_it(tmp_path: Path)
 
 def test_a_folder_that_crashes_the_process_is_not_opened_for_ever(tmp_path: Path) -> None:
     """The marker counts openings that never ended; a native crash can't be caught in any other way."""
-    index = ChromaVectors(tmp_path, model="m")
+    index = opened(tmp_path)
     index.upsert(["a.md#0"], points(1))
     index.trust()
     index.close()
     for expected in ({"a.md#0"}, {"a.md#0"}, set()):  # not trusted: as if the process had died while opening
-        index = ChromaVectors(tmp_path, model="m")
+        index = opened(tmp_path)
         assert index.ids() == expected
         index.close()
 
 
 def test_a_full_disk_is_said(tmp_path: Path) -> None:
-    index = ChromaVectors(tmp_path, model="m")
+    index = opened(tmp_path)
     with pytest.raises(StorageFull, match="No space left"), index._chroma("write"):
         raise RuntimeError("No space left on device (os error 28)")
     index.close()
@@ -215,7 +223,7 @@ def test_panics_of_native_code_are_caught_and_ctrl_c_is_not(tmp_path: Path) -> N
     class PanicException(BaseException):
         """As pyo3 raises it."""
 
-    index = ChromaVectors(tmp_path, model="m")
+    index = opened(tmp_path)
     with pytest.raises(VectorsDamaged, match="range end index"), index._chroma("search"):
         raise PanicException("range end index 9 out of range")
     with pytest.raises(KeyboardInterrupt), index._chroma("search"):
