@@ -1,0 +1,417 @@
+"""The only wiring: configuration, index, models and search, put together for one vault. Faces and the daemon talk to a Brain.
+
+An owner keeps the index and may write it; a reader (another process owns the index) answers from what was indexed so far, with exact
+vector search. Before an answer leaves, its hits are checked against the disk: what is gone or changed is read again or left out.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from enum import Enum
+from pathlib import Path
+from threading import RLock
+from typing import TypeVar
+
+from onebrain.config import Config
+from onebrain.errors import IndexBusy, NoteUnreadable, OneBrainError
+from onebrain.index import owner
+from onebrain.index.indexer import Indexer
+from onebrain.index.library import Snapshot
+from onebrain.index.opening import Index, open_index, read_index
+from onebrain.index.reading import VaultReader
+from onebrain.index.results import Progress, ReindexResult
+from onebrain.index.rows import Failure
+from onebrain.index.vectors import Server
+from onebrain.models import weights
+from onebrain.models.embed import E5Embedder
+from onebrain.models.hyde import make_writer
+from onebrain.models.ports import EmbedSettings, HydeSettings, HydeWriter, Reranker, RerankSettings
+from onebrain.models.rerank import make_reranker
+from onebrain.search import bands
+from onebrain.search.grep import Line
+from onebrain.search.question import Request
+from onebrain.search.report import Hit, Report, Stage, StageStatus
+from onebrain.search.searcher import Models, Searcher
+from onebrain.vault import files
+from onebrain.vault.library import Vector
+from onebrain.vault.parse import Settings
+
+Made = TypeVar("Made")
+Step = Callable[[str, int, int], None]
+"""Told of a long job: phase, done, total."""
+
+_WAIT_TO_REREAD = 0.3  # seconds a question waits for the writer before it leaves changed notes out
+_GREP_SECONDS = 1.5
+_STATED_LINE = re.compile(r"^(.+?):(\d+)$")
+
+
+class Access(Enum):
+    OWNER = "owner"
+    READER = "reader"
+
+
+@dataclass(frozen=True, slots=True)
+class NoteText:
+    """Lines of a note as it stands on the disk; 1-based, inclusive."""
+
+    path: str
+    line_start: int
+    line_end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """None is unknown, never nought."""
+
+    collection: str
+    embed_model: str
+    data_dir: Path
+    doc_count: int | None = None
+    chunk_count: int | None = None
+    pending_words: int | None = None
+    pending_vectors: int | None = None
+    failed: tuple[Failure, ...] = ()
+    last_indexed_at: str | None = None
+    index_size_bytes: int | None = None
+    semantic_available: bool = False
+    reranker: str | None = None
+    hyde: str | None = None
+    owner: str | None = None
+    error: str | None = None
+
+
+class _Learned:
+    """The models of a configuration, found once and loaded when first used. `troubles` says in words what can't be used."""
+
+    def __init__(self, config: Config, environ: Mapping[str, str]) -> None:
+        self.troubles: list[str] = []
+        cache = config.data_dir / "models"
+        search = config.search
+        folder = self._try(lambda: weights.locate(EmbedSettings(folder=search.embed_folder), cache))
+        self.embedder = E5Embedder(folder) if folder else None
+        self.reranker: Reranker | None = None
+        if search.rerank_model != "off":
+            wanted = _rerank_settings(search.rerank_model)
+            self.reranker = self._try(lambda: make_reranker(wanted, cache, self.embedder, folder))
+        self.hyde: HydeWriter | None = None
+        if search.hyde.writer != "off":
+            self.hyde = self._try(lambda: make_writer(_hyde_settings(config), environ))
+
+    def _try(self, make: Callable[[], Made | None]) -> Made | None:
+        try:
+            return make()
+        except OneBrainError as error:
+            self.troubles.append(error.message)
+            return None
+
+    def unload(self) -> None:
+        for model in (self.embedder, self.reranker, self.hyde):
+            if model is not None:
+                model.unload()
+
+
+def _rerank_settings(name: str) -> RerankSettings:
+    if name == "onebrain-compact":
+        return RerankSettings()
+    return RerankSettings(folder=Path(name).expanduser()) if os.sep in name else RerankSettings(model=name)
+
+
+def _hyde_settings(config: Config) -> HydeSettings:
+    hyde = config.search.hyde
+    return HydeSettings(
+        endpoint=hyde.url if hyde.writer in ("auto", "endpoint", "ollama") else None,
+        model=hyde.model or "",
+        key_env=hyde.api_key_env,
+        local=hyde.writer in ("auto", "local"),
+        timeout_s=hyde.timeout_seconds,
+    )
+
+
+class Brain:
+    """One vault's memory. Any number of threads may ask; writing is one at a time. Made by `open`, ended by `close`."""
+
+    def __init__(self, config: Config, index: Index, access: Access, learned: _Learned) -> None:
+        self.config = config
+        self.access = access
+        self._index = index
+        self._learned = learned
+        self._writing = RLock()
+
+    @classmethod
+    def open(cls, config: Config, *, access: Access = Access.OWNER, progress: Step | None = None) -> Brain:
+        """Raises IndexBusy when another process owns the index and OWNER was asked for."""
+        learned = _Learned(config, os.environ)
+        directory = config.data_dir / "search" / config.search.collection
+        if access is Access.READER:
+            return cls(config, read_index(directory), access, learned)
+        reader = VaultReader(config.vault, config.search.exclude, Settings(config.folders, config.search.date_order))
+        return cls(config, open_index(directory, reader, embedder=learned.embedder, server=_server(config)), access, learned)
+
+    def close(self) -> None:
+        with self._writing:
+            self._learned.unload()
+            self._index.close()
+
+    def __enter__(self) -> Brain:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Asking
+
+    def ask(self, request: Request) -> Report:
+        """One question, answered from what is on the disk now. Raises BadRequest, or IndexDamaged where even reading fails."""
+        report = self._ask(request)
+        began = time.perf_counter()
+        stale = self._stale(report.hits)
+        if not stale:
+            return report
+        if self._reread(stale):
+            report = self._ask(request)
+            stale = self._stale(report.hits)
+            reason = "notes had changed since they were indexed and were read again"
+        else:
+            reason = "notes have changed since they were indexed and were left out"
+        if stale:
+            report = _without(report, stale)
+        stage = Stage("fresh", StageStatus.RAN, reason, round((time.perf_counter() - began) * 1000, 2), len(report.hits))
+        return replace(report, stages=(*report.stages, stage))
+
+    def _ask(self, request: Request) -> Report:
+        with self._searcher() as searcher:
+            return searcher.ask(request)
+
+    @contextmanager
+    def _searcher(self) -> Iterator[Searcher]:
+        with self._index.snapshot() as library:
+            learned, embedder = self._learned, self._learned.embedder
+            if embedder is not None and library.model not in (None, embedder.fingerprint):
+                embedder = None  # vectors of another model can't be compared with this one's
+            models = Models(embedder, learned.reranker, learned.hyde)
+            yield Searcher(library, models, grep=_VaultGrep(self, library), as_of=library.as_of)
+
+    def searcher(self) -> Searcher:
+        """A Searcher over the newest commit, for measuring and fitting; its snapshot lives as long as it is used."""
+        library = self._index.snapshot()
+        return Searcher(library, Models(self._learned.embedder, self._learned.reranker, self._learned.hyde), as_of=library.as_of)
+
+    def library(self) -> Snapshot:
+        """The newest commit; close it, or use it as a context manager."""
+        return self._index.snapshot()
+
+    def embed_query(self, text: str) -> Vector | None:
+        """None where there is no embedding model."""
+        return self._learned.embedder.embed_query(text) if self._learned.embedder else None
+
+    def _stale(self, hits: Sequence[Hit]) -> set[str]:
+        """Paths of hits whose file is gone or not as it was indexed."""
+        with self._index.snapshot() as library:
+            notes = library.notes()
+        stale = set()
+        for path in {hit.doc_path for hit in hits}:
+            stat, note = files.stat(self.config.vault, path), notes.get(path)
+            if stat is None or note is None or (stat.mtime_ns, stat.size) != (note.mtime_ns, note.size):
+                stale.add(path)
+        return stale
+
+    def _reread(self, paths: Collection[str]) -> bool:
+        if self.access is Access.READER or not self._writing.acquire(timeout=_WAIT_TO_REREAD):
+            return False
+        try:
+            self.apply_words(paths)
+        except OneBrainError:
+            return False
+        finally:
+            self._writing.release()
+        return True
+
+    def get(self, target: str, from_line: int | None = None, max_lines: int | None = None) -> NoteText:
+        """Lines of a note as it is on the disk. `target` is `PATH` or `PATH:LINE`. Raises NoteUnreadable with near names."""
+        path, line = target, from_line
+        stated = _STATED_LINE.match(target)
+        if stated and files.stat(self.config.vault, target) is None:
+            path, line = stated[1], from_line or int(stated[2])
+        try:
+            text, _ = files.decode(files.read(self.config.vault, path))
+        except NoteUnreadable as error:
+            raise NoteUnreadable(error.message, hint=self._near_names(path) or error.hint) from error
+        lines = text.split("\n")
+        first = min(max(1, line or 1), len(lines))
+        last = len(lines) if max_lines is None else min(len(lines), first + max(1, max_lines) - 1)
+        return NoteText(path, first, last, "\n".join(lines[first - 1 : last]))
+
+    def _near_names(self, path: str) -> str | None:
+        with self._index.snapshot() as library:
+            known = list(library.notes())
+        wanted = path.casefold()
+        names = {known_path.casefold(): known_path for known_path in known}
+        found = [names[name] for name in names if name.endswith(f"/{wanted}") or name.rpartition("/")[2].removesuffix(".md") == wanted]
+        found = found or [names[name] for name in difflib.get_close_matches(wanted, names, n=3, cutoff=0.6)]
+        return f"Did you mean {', '.join(found[:3])}?" if found else None
+
+    # Keeping
+
+    def sync(self, progress: Step | None = None) -> ReindexResult:
+        """Catch up with the disk, words and vectors."""
+        return self.reindex(progress=progress)
+
+    def reindex(
+        self,
+        paths: Sequence[str] = (),
+        force: bool = False,
+        lex_only: bool = False,
+        pending_only: bool = False,
+        progress: Step | None = None,
+    ) -> ReindexResult:
+        with self._writing:
+            return self._indexer.reindex(
+                paths or None, force=force, lex_only=lex_only, pending_only=pending_only, progress=_steps(progress)
+            )
+
+    def apply_words(self, paths: Collection[str] | None, *, progress: Callable[[int, int], None] | None = None) -> ReindexResult:
+        """Make what changed findable by words: of these notes and folders, or (None) of the whole vault."""
+        with self._writing:
+            indexer = self._indexer
+            return indexer.apply_words(indexer.plan(paths), _counts(progress))
+
+    def apply_vectors(
+        self,
+        *,
+        budget_s: float | None = None,
+        stop: Callable[[], bool] | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> int:
+        """Embed what is pending, for `budget_s` seconds at most; how many passages are left."""
+        until = None if budget_s is None else time.monotonic() + budget_s
+        with self._writing:
+            self._indexer.apply_vectors(
+                progress=_counts(progress), stop=lambda: bool(stop and stop()) or until is not None and time.monotonic() >= until
+            )
+        return self.pending()[1]
+
+    @property
+    def _indexer(self) -> Indexer:
+        if self._index.indexer is None:
+            raise IndexBusy("Another process owns the index; this one may only read it.", hint="Wait until the other one has ended.")
+        return self._index.indexer
+
+    def pending(self) -> tuple[int, int]:
+        """(notes whose words aren't indexed, passages without a vector) as far as the index knows."""
+        with self._index.snapshot() as library:
+            return 0, library.pending()
+
+    def unload(self) -> None:
+        """Let go of models and engines; they come back when needed."""
+        self._learned.unload()
+        if self._writing.acquire(blocking=False):
+            try:
+                self._index.rest()
+            finally:
+                self._writing.release()
+
+    def status(self) -> Status:
+        facts, learned = self._index.status(), self._learned
+        sizes = [size for size in (facts.manifest_bytes, facts.words_bytes, facts.vectors_bytes) if size is not None]
+        failed: tuple[Failure, ...] = ()
+        unindexed: int | None = None
+        if facts.notes is not None:
+            with self._index.snapshot() as library:
+                failed = tuple(library.failures())
+                unindexed = len(_VaultGrep(self, library).unindexed())
+        return Status(
+            collection=self.config.search.collection,
+            embed_model=learned.embedder.model_id if learned.embedder else self.config.search.embed_model,
+            data_dir=self._index.directory,
+            doc_count=facts.notes,
+            chunk_count=facts.passages,
+            pending_words=unindexed,
+            pending_vectors=facts.pending,
+            failed=failed,
+            last_indexed_at=facts.as_of,
+            index_size_bytes=sum(sizes) if sizes else None,
+            semantic_available=learned.embedder is not None,
+            reranker=learned.reranker.model_id if learned.reranker else None,
+            hyde=learned.hyde.name if learned.hyde else None,
+            owner=owner.holder(self._index.directory),
+            error="; ".join([*learned.troubles, *([facts.trouble] if facts.trouble else [])]) or None,
+        )
+
+
+class _VaultGrep:
+    """Implements `search.grep.Grep` over the files of the vault."""
+
+    def __init__(self, brain: Brain, library: Snapshot) -> None:
+        self._config = brain.config
+        self._library = library
+
+    def lines(self, needle: str, allowed: Collection[str] | None, limit: int) -> list[Line]:
+        """Stops after a second and a half: a floor must not be a wait."""
+        until = time.monotonic() + _GREP_SECONDS
+        wanted, found = needle.casefold(), list[Line]()
+        quick = wanted.encode() if wanted.isascii() else None
+        for path in self._paths():
+            if len(found) >= limit or time.monotonic() > until:
+                break
+            if allowed is not None and path not in allowed:
+                continue
+            try:
+                raw = files.read(self._config.vault, path)
+            except NoteUnreadable:
+                continue
+            if quick is not None and quick not in raw.lower():
+                continue
+            for number, line in enumerate(files.decode(raw)[0].split("\n"), 1):
+                if wanted in line.casefold():
+                    found.append(Line(path, number, line))
+                    break
+        return found
+
+    def _paths(self) -> list[str]:
+        return sorted(files.stat_all(self._config.vault, self._config.search.exclude).stats)
+
+    def unindexed(self) -> list[str]:
+        """Paths on the disk that are new, or not as they were indexed; those that can't be indexed are not among them."""
+        notes = self._library.notes()
+        failed = {failure.path for failure in self._library.failures()}
+        try:
+            disk = files.stat_all(self._config.vault, self._config.search.exclude).stats
+        except OneBrainError:
+            return []
+        return sorted(
+            path
+            for path, stat in disk.items()
+            if path not in failed and (path not in notes or (stat.mtime_ns, stat.size) != (notes[path].mtime_ns, notes[path].size))
+        )
+
+
+def _without(report: Report, stale: Collection[str]) -> Report:
+    """The report without anything that cites these notes."""
+    return replace(
+        report,
+        hits=tuple(hit for hit in report.hits if hit.doc_path not in stale),
+        sources=tuple(hit for hit in report.sources if hit.doc_path not in stale),
+        answer=tuple(quote for quote in report.answer if quote.path not in stale),
+        chain=tuple(link for link in report.chain if link.path not in stale),
+        verdict=bands.verdict(hit for hit in report.hits if hit.doc_path not in stale),
+    )
+
+
+def _server(config: Config) -> Server | None:
+    chroma = config.search.chroma
+    return None if chroma is None else Server(chroma.url, config.search.collection, os.environ.get(chroma.token_env or "") or None)
+
+
+def _steps(progress: Step | None) -> Callable[[Progress], None] | None:
+    return None if progress is None else lambda step: progress(step.phase, step.done, step.total)
+
+
+def _counts(progress: Callable[[int, int], None] | None) -> Callable[[Progress], None] | None:
+    return None if progress is None else lambda step: progress(step.done, step.total)
