@@ -22,10 +22,14 @@ HOPELESS = (2, 65)  # a wrong command or a broken configuration won't heal by st
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """`platform` as sys.platform names it; `key` tells vaults of one name apart; `env` is what the daemon must be given."""
+    """`platform` as sys.platform names it; `vault` is the directory or its configuration file; `key` tells vaults of one `name` apart.
+
+    `env` is the environment of now, of which a session manager knows nothing.
+    """
 
     platform: str
     vault: Path
+    name: str
     key: str
     python: str
     home: Path
@@ -55,11 +59,12 @@ def unit(setting: Setting) -> Unit:
 
 
 def command(setting: Setting) -> tuple[str, ...]:
-    return (setting.python, "-m", "onebrain", "--vault", str(setting.vault), "daemon", "run")
+    """`-P`: a directory the daemon is started in must not be able to stand in for our modules."""
+    return (setting.python, "-P", "-m", "onebrain", "--vault", str(setting.vault), "daemon", "run")
 
 
 def _name(setting: Setting) -> str:
-    plain = re.sub(r"[^A-Za-z0-9]+", "-", setting.vault.name).strip("-").lower() or "vault"
+    plain = re.sub(r"[^A-Za-z0-9]+", "-", setting.name).strip("-").lower() or "vault"
     return f"onebrain-{plain[:40]}-{setting.key[:6]}"
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 QUIET = 0.4
 CAP = 2.0
+STORM = 5  # caps that a look at everything waits for quiet: half a checkout is no state of a vault worth indexing
 MANY = 500  # more dirty paths than this: stat everything once instead (a git checkout names each file six times)
 
 
@@ -55,8 +56,8 @@ class Inbox:
         """Seconds until the batch may be taken, 0 when it may be now, None when there is nothing."""
         if self._first is None:
             return None
-        ready = min(self._last + self._quiet, self._first + self._cap)
-        return min(max(ready - now, 0.0), self._cap)
+        cap = self._cap * STORM if self.everything else self._cap
+        return min(max(min(self._last + self._quiet, self._first + cap) - now, 0.0), self._quiet)
 
     def take(self, now: float, *, hurry: bool = False) -> Batch | None:
         """All there is, once it is due, or at once with `hurry`; the inbox is empty afterwards."""

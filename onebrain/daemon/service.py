@@ -19,7 +19,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -30,7 +30,7 @@ from typing import Any, Protocol, TextIO
 
 from onebrain import __version__
 from onebrain.config import Config, Scheduled
-from onebrain.daemon import client, schedule, wire
+from onebrain.daemon import schedule, wire
 from onebrain.daemon.inbox import Inbox
 from onebrain.daemon.schedule import next_time
 from onebrain.daemon.server import Call, Newer, Run, Server
@@ -121,7 +121,7 @@ class Service:
         self.server = Server(
             run_dir=self.config.data_dir / "run",
             names=self.names,
-            run=self._answer,
+            run=self._command,
             controls={
                 "ping": lambda: {"pid": os.getpid(), "version": __version__},
                 "status": self.status,
@@ -204,18 +204,32 @@ class Service:
 
     # questions
 
-    def _answer(self, call: Call, out: TextIO, err: TextIO) -> int:
+    def _command(self, call: Call, out: TextIO, err: TextIO) -> int:
         self._use()
         try:
-            if {"reindex", "qmd-reindex"} & set(client.words(call.argv)):
-                with self.writer.writing():
-                    return self.run(call, out, err)
-            self.writer.catch_up(FRESH_SECONDS)
-            with self._ask_slots, self.writer.asking():
-                self._questions += 1
-                return self.run(call, out, err)
+            return self.run(call, out, err)
         finally:
             self._use()
+
+    def catch_up(self) -> str | None:
+        """Let the words of what was saved just now be indexed first; why an answer may still miss something, None when it doesn't."""
+        if self.writer.catch_up(FRESH_SECONDS):
+            return None
+        if self.writer.problem is not None:
+            return self.writer.problem
+        done = self.writer.progress
+        if done.doing == "words" and done.total:
+            return f"{done.done} of {done.total} changed notes are indexed so far; the rest is still being read."
+        return "some changed notes are still being read."
+
+    @contextlib.contextmanager
+    def asking(self) -> Iterator[None]:
+        """A question's turn: only so many at once, and embedding stands still meanwhile."""
+        self._use()
+        with self._ask_slots, self.writer.asking():
+            self._questions += 1
+            yield
+        self._use()
 
     def _use(self) -> None:
         self._used = self.clocks().monotonic
@@ -300,7 +314,7 @@ class Service:
         question = schedule.is_question(entry.argv)
         argv = schedule.as_markdown(entry.argv) if question else entry.argv
         out, err = StringIO(), StringIO()
-        code = self._answer(Call(argv, self.config.vault, {"NO_COLOR": "1"}), out, err)
+        code = self._command(Call(argv, self.config.vault, {"NO_COLOR": "1"}), out, err)
         if code != 0:
             self._entry_failed(entry, err.getvalue().strip().splitlines()[-1] if err.getvalue().strip() else f"exit {code}")
         elif question:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -95,6 +96,8 @@ class Watcher:
         if self.identity is None:
             self.problem = f"{self._vault} isn't there"
             return False
+        # A directory made while its parent is being watched is sometimes watched twice: harmless, and nothing a user can act on.
+        warnings.filterwarnings("ignore", message="Callback with id", category=RuntimeWarning)
         observer = Observer()
         try:
             observer.schedule(Handler(self._vault, self._put), self._vault, recursive=True, event_filter=INTERESTING)
@@ -115,8 +118,15 @@ class Watcher:
             observer.join(5)
 
     def still_valid(self) -> bool:
-        """Whether the directory that is watched is the one that bears the vault's name now."""
-        return self._observer is not None and self._observer.is_alive() and self.identity == identity(self._vault)
+        """Whether we watch, and the directory that is watched is the one that bears the vault's name now.
+
+        A directory made anew may get the number of the one that was deleted; but then the thread that watched that one has ended.
+        """
+        observer = self._observer
+        if observer is None or not observer.is_alive() or self.identity != identity(self._vault):
+            return False
+        reader = getattr(observer, "_inotify_fd", None)  # watchdog's own thread, of which it has no public name
+        return all(emitter.is_alive() for emitter in observer.emitters) and (reader is None or reader.is_alive())
 
     def there(self) -> bool:
         return identity(self._vault) is not None

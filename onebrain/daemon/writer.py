@@ -29,13 +29,17 @@ DRAIN_SECONDS = 10.0
 NICENESS = 10
 
 
+Tell = Callable[[str, int, int], None]
+"""Told of each step of a long job: phase, done, total."""
+
+
 class Engine(Protocol):
     """The part of a Brain that keeps an index; one caller at a time may write."""
 
-    def apply_words(self, paths: Collection[str] | None, *, progress: Callable[[int, int], None] | None = None) -> object: ...
+    def apply_words(self, paths: Collection[str] | None, *, progress: Tell | None = None) -> object: ...
 
     def apply_vectors(
-        self, *, budget_s: float | None, stop: Callable[[], bool] | None, progress: Callable[[int, int], None] | None = None
+        self, *, budget_s: float | None, stop: Callable[[], bool] | None, progress: Tell | None = None
     ) -> int: ...
 
     def pending(self) -> tuple[int, int]: ...
@@ -194,7 +198,7 @@ class Writer:
                 continue
             resting = 0.0 if self._not_before is None else min(self._not_before - now, RETRY_LAST)
             if resting <= 0:
-                hurry = self._hurry and not (self._inbox.everything and self._started)
+                hurry = not self._started or (self._hurry and not self._inbox.everything)
                 batch = self._inbox.take(now, hurry=hurry)
                 if batch is not None:
                     self._hurry = False
@@ -302,7 +306,7 @@ class Writer:
         self.progress = Progress()
         self.last_worked = self._now()
 
-    def _report(self, done: int, total: int) -> None:
+    def _report(self, phase: str, done: int, total: int) -> None:
         if self._stopping and self._now() >= self._drain_until:
             raise Stopped
         now = self.progress

@@ -29,14 +29,14 @@ class DiskBrain:
     def disk(self) -> dict[str, str]:
         return {p.relative_to(self.vault).as_posix(): p.read_text() for p in self.vault.rglob("*.md") if p.is_file()}
 
-    def apply_words(self, paths: Collection[str] | None, *, progress: Callable[[int, int], None] | None = None) -> None:
+    def apply_words(self, paths: Collection[str] | None, *, progress: Callable[[str, int, int], None] | None = None) -> None:
         with self._alone():
             self.applied.append(None if paths is None else tuple(paths))
             if self.fail is not None:
                 raise self.fail
             time.sleep(self.slow)
             if progress is not None:
-                progress(0, 1)
+                progress("words", 0, 1)
             if paths is None:
                 self.words = self.disk()
                 return
@@ -52,7 +52,7 @@ class DiskBrain:
         *,
         budget_s: float | None,
         stop: Callable[[], bool] | None,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Callable[[str, int, int], None] | None = None,
     ) -> int:
         with self._alone():
             if self.fail_vectors is not None:

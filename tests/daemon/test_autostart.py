@@ -15,7 +15,7 @@ from onebrain.errors import OneBrainError
 
 
 def setting(platform: str, vault: str = "/home/ann/My Notes", home: Path = Path("/home/ann"), **env: str) -> Setting:
-    return Setting(platform, Path(vault), "0123456789abcdef", "/opt/py/bin/python", home, env, uid=501)
+    return Setting(platform, Path(vault), Path(vault).name, "0123456789abcdef", "/opt/py/bin/python", home, env, uid=501)
 
 
 def test_a_systemd_user_unit() -> None:
@@ -27,7 +27,7 @@ def test_a_systemd_user_unit() -> None:
         "\n"
         "[Service]\n"
         "Type=simple\n"
-        'ExecStart="/opt/py/bin/python" "-m" "onebrain" "--vault" "/home/ann/My Notes" "daemon" "run"\n'
+        'ExecStart="/opt/py/bin/python" "-P" "-m" "onebrain" "--vault" "/home/ann/My Notes" "daemon" "run"\n'
         'Environment="ONEBRAIN_DATA_DIR=/data"\n'
         "Restart=on-failure\n"
         "RestartSec=10\n"
@@ -62,7 +62,7 @@ def test_a_launchd_agent() -> None:
     made = unit(setting("darwin", "/Users/ann/Büro & Co", Path("/Users/ann"), ONEBRAIN_DATA_DIR="/data"))
     assert made.file == Path("/Users/ann/Library/LaunchAgents/io.github.onebrain.b-ro-co-012345.plist")
     content = plistlib.loads(made.text.encode())
-    assert content["ProgramArguments"] == ["/opt/py/bin/python", "-m", "onebrain", "--vault", "/Users/ann/Büro & Co", "daemon", "run"]
+    assert content["ProgramArguments"] == ["/opt/py/bin/python", "-P", "-m", "onebrain", "--vault", "/Users/ann/Büro & Co", "daemon", "run"]
     assert content["KeepAlive"] == {"SuccessfulExit": False} and content["RunAtLoad"] is True
     assert content["EnvironmentVariables"] == {"ONEBRAIN_DATA_DIR": "/data"}
     assert content["StandardErrorPath"] == made.log == "/Users/ann/Library/Logs/onebrain/onebrain-b-ro-co-012345.log"
@@ -76,14 +76,14 @@ def test_a_scheduled_task() -> None:
     space = {"t": "http://schemas.microsoft.com/windows/2004/02/mit/task"}
     assert root.findtext(".//t:Command", namespaces=space) == "/opt/py/bin/pythonw"
     arguments = root.findtext(".//t:Arguments", namespaces=space)
-    assert arguments is not None and arguments.startswith('-m onebrain --vault "C:/Users/Ann/R&D <notes>" daemon run --log-file ')
+    assert arguments is not None and arguments.startswith('-P -m onebrain --vault "C:/Users/Ann/R&D <notes>" daemon run --log-file ')
     assert root.findtext(".//t:RestartOnFailure/t:Count", namespaces=space) == "255"
     assert root.findtext(".//t:ExecutionTimeLimit", namespaces=space) == "PT0S"
     assert made.off[-1] == ("schtasks", "/Delete", "/F", "/TN", "onebrain-r-d-notes-012345")
 
 
 def test_vaults_of_one_name_have_units_of_their_own() -> None:
-    other = Setting("linux", Path("/other/My Notes"), "fedcba9876543210", "py", Path("/home/ann"), {})
+    other = Setting("linux", Path("/other/My Notes"), "My Notes", "fedcba9876543210", "py", Path("/home/ann"), {})
     assert unit(other).name != unit(setting("linux")).name
 
 

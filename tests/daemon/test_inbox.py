@@ -53,6 +53,14 @@ def test_many_files_at_once_become_one_look_at_everything() -> None:
     assert inbox.take(3.0) == Batch(("a.md",))
 
 
+def test_a_storm_is_waited_out_longer_than_a_note_that_never_rests() -> None:
+    inbox = filled(*[(f"{n}.md", n / 10) for n in range(31)], many=5)
+    assert inbox.take(3.0) is None
+    assert inbox.take(3.4) == Batch(full="more than 5 files changed at once")
+    inbox = filled(*[(f"{n}.md", n / 10) for n in range(101)], many=5)
+    assert inbox.take(10.0) == Batch(full="more than 5 files changed at once")
+
+
 def test_the_first_reason_for_a_look_at_everything_is_kept() -> None:
     inbox = filled(("a.md", 0.0))
     inbox.put_all("overflow", 0.0)

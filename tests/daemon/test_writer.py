@@ -232,12 +232,15 @@ def test_the_end_applies_what_is_known(start: Start, brain: DiskBrain, vault: Pa
     assert brain.words == {"a.md": "last words"}
 
 
-def test_the_end_does_not_wait_for_a_first_look(start: Start, brain: DiskBrain) -> None:
-    brain.slow = 0.3
-    one = start(first=False, quiet=30)
+def test_the_end_does_not_wait_for_a_long_look(start: Start, brain: DiskBrain, vault: Path) -> None:
+    write(vault, "a.md")
+    brain.slow = 0.4
+    one = start(first=False)
     one.put_all("start")
-    one.stop(1)
-    assert brain.applied == []
+    assert until(lambda: brain.applied == [None])
+    one.stop(0.1)
+    assert brain.words == {}
+    assert one.last_full is None
 
 
 def test_a_clock_that_stands_still_or_jumps_back_stops_nothing(brain: DiskBrain, vault: Path) -> None:
