@@ -89,13 +89,21 @@ def _root() -> Any:
 
 
 def run(terminal: Terminal) -> int:
-    """Carry out `terminal.argv` and give its exit code. Nothing a user can cause leaves as an exception but KeyboardInterrupt."""
+    """Carry out `terminal.argv` and give its exit code. Nothing a user can cause leaves as an exception but KeyboardInterrupt;
+    what else does is a fault of ours, for the caller to put into a log or into words (`admit`)."""
     try:
         code = _run(terminal)
         terminal.out.flush()
         return code
     except BrokenPipeError:  # the reader has seen enough
         return 0
+
+
+def admit(terminal: Terminal, fault: Exception) -> int:
+    """Tell of a fault of ours without a traceback; the exit code."""
+    hint = "This is a fault of onebrain, not yours. ONEBRAIN_DEBUG=1 shows where it happened; please report it."
+    error = OneBrainError(f"onebrain failed: {type(fault).__name__}: {fault}", hint=hint)
+    return _failed(_session(None, terminal, terminal.argv), error)
 
 
 def _run(terminal: Terminal) -> int:
@@ -119,12 +127,6 @@ def _run(terminal: Terminal) -> int:
         raise
     except OSError as error:
         return _failed(_session(context, terminal, argv), _translated(error))
-    except Exception as fault:
-        if terminal.env.get("ONEBRAIN_DEBUG"):
-            raise
-        message = f"onebrain failed: {type(fault).__name__}: {fault}"
-        hint = "This is a fault of onebrain, not yours. ONEBRAIN_DEBUG=1 shows where it happened; please report it."
-        return _failed(_session(context, terminal, argv), OneBrainError(message, hint=hint))
 
 
 def _renamed(terminal: Terminal) -> list[str]:

@@ -8,16 +8,20 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from onebrain.cli.terminal import Opened, Progress, Terminal
 from onebrain.config import Config
 from onebrain.errors import IndexBusy, StorageFull
 from onebrain.render.json import Caution
 
+if TYPE_CHECKING:
+    from onebrain.brain import Brain
+
 
 def main(argv: Sequence[str]) -> int:
     """Exit code of `argv`. An interrupt ends with 130, as shells expect."""
-    from onebrain.cli.app import run
+    from onebrain.cli.app import admit, run
 
     for stream in (sys.stdout, sys.stderr):  # a name with odd bytes, or a screen that isn't UTF-8, must not end in a traceback
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
@@ -37,6 +41,10 @@ def main(argv: Sequence[str]) -> int:
         return run(terminal)
     except KeyboardInterrupt:
         return 130
+    except Exception as fault:
+        if os.environ.get("ONEBRAIN_DEBUG"):
+            raise
+        return admit(terminal, fault)
     finally:
         _let_go()
 
@@ -70,10 +78,16 @@ def direct(config: Config, *, sync: bool, progress: Progress | None) -> Iterator
         cautions = (Caution("W_ENGINE_BUSY", "Another process owns the index; this answer comes from what it has indexed so far."),)
     try:
         if sync:
-            try:
-                brain.sync(progress)
-            except StorageFull as full:
-                cautions = (*cautions, Caution("W_STORAGE", f"{full.message} The answer comes from what was indexed before."))
+            cautions = _caught_up(brain, progress)
         yield Opened(brain, cautions)
     finally:
         brain.close()
+
+
+def _caught_up(brain: Brain, progress: Progress | None) -> tuple[Caution, ...]:
+    """What kept the index from being all of the vault. A disk that is full doesn't keep the old index from answering."""
+    try:
+        result = brain.sync(progress)
+    except StorageFull as full:
+        return (Caution("W_STORAGE", f"{full.message} The answer comes from what was indexed before."),)
+    return (Caution("W_HELD_BACK", result.held_back),) if result.held_back else ()

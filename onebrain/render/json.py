@@ -177,6 +177,9 @@ def reindex_data(result: Reindexed) -> Data:
         "unchanged": result.unchanged,
         "failed": result.failed,
         "failures": [failure_data(failure) for failure in result.failures],
+        "problems": [failure_data(problem) for problem in result.problems],
+        "held_back": result.held_back,
+        "reasons": list(result.reasons),
     }
 
 

@@ -54,7 +54,8 @@ class Status(Protocol):
 
 
 class Reindexed(Protocol):
-    """How many notes a reindex touched. `failures` lists the first of the `failed` ones."""
+    """How many notes a reindex touched. `failures` lists those left out, `problems` those indexed although something is odd,
+    `held_back` says why removals were left out, `reasons` why more was done than the edits called for."""
 
     @property
     def added(self) -> int: ...
@@ -70,3 +71,9 @@ class Reindexed(Protocol):
     def failed(self) -> int: ...
     @property
     def failures(self) -> Sequence[Failure]: ...
+    @property
+    def problems(self) -> Sequence[Failure]: ...
+    @property
+    def held_back(self) -> str | None: ...
+    @property
+    def reasons(self) -> Sequence[str]: ...

@@ -157,7 +157,7 @@ def explanation(hits: Sequence[Hit], stages: Sequence[Stage]) -> str:
 def status(state: Status, vault: str) -> str:
     """The state of the index. What isn't known is said to be unknown, and nothing is `up to date` that wasn't read."""
     behind = [f"{count} {what}" for count, what in ((state.pending_words, "by words"), (state.pending_vectors, "by meaning")) if count]
-    known = state.error is None and state.pending_words is not None and state.pending_vectors is not None
+    known = state.doc_count is not None and state.pending_words is not None and state.pending_vectors is not None
     fresh = "behind: " + ", ".join(behind) + " to index" if behind else "up to date" if known else "unknown"
     rows = [
         ("vault", vault),
@@ -202,7 +202,13 @@ def reindexed(result: Reindexed) -> str:
     )
     touched = [f"{mark}  {count} {what}" for mark, count, what in counts if count]
     changed = any((result.added, result.updated, result.moved, result.removed, result.failed))
-    return f"✅  reindexed — {' · '.join(touched) if changed else 'nothing to update'}\n" + failures(result.failures)
+    said = [f"✅  reindexed — {' · '.join(touched) if changed else 'nothing to update'}\n"]
+    said += [f"  ℹ️  {one_line(reason)}\n" for reason in result.reasons]
+    if result.held_back:
+        said.append(f"  ⚠️  {one_line(result.held_back)}\n")
+    if result.problems:
+        said.append(f"  ℹ️  {len(result.problems)} note(s) indexed although something is odd; --json lists them\n")
+    return "".join(said) + failures(result.failures)
 
 
 def failures(failed: Sequence[Failure]) -> str:

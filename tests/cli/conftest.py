@@ -96,6 +96,9 @@ class Reindexed:
     unchanged: int = 0
     failed: int = 0
     failures: tuple[Failure, ...] = ()
+    problems: tuple[Failure, ...] = ()
+    held_back: str | None = None
+    reasons: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from onebrain.cli import direct
 from onebrain.cli.app import GROUPS
 from onebrain.errors import IndexBusy, StorageFull, VaultNotFound
 from onebrain.render.json import Caution
@@ -98,6 +99,9 @@ def test_reindex_and_get_in_json(shell: Shell) -> None:
         "unchanged": 3,
         "failed": 0,
         "failures": [],
+        "problems": [],
+        "held_back": None,
+        "reasons": [],
     }
     assert envelope(shell("search", "get", "a.md", "--json"))["data"] == {
         "path": "a.md",
@@ -150,7 +154,6 @@ def test_a_closed_pipe_is_silent(shell: Shell, monkeypatch: pytest.MonkeyPatch) 
     [
         (OSError(errno.ENOSPC, "No space left on device", "/d/x"), StorageFull.code, "No space left on device: /d/x."),
         (PermissionError(errno.EACCES, "Permission denied", "/v/a.md"), "E_FAILED", "Permission denied: /v/a.md."),
-        (ZeroDivisionError("oops"), "E_FAILED", "onebrain failed: ZeroDivisionError: oops"),
     ],
 )
 def test_what_no_room_put_into_words(shell: Shell, error: Exception, code: str, message: str) -> None:
@@ -159,6 +162,26 @@ def test_what_no_room_put_into_words(shell: Shell, error: Exception, code: str, 
     found = envelope(result)["error"]
     assert (result.code, found["code"], found["message"]) == (1, code, message)
     assert found["hint"]
+
+
+def test_a_fault_of_ours_is_the_callers_to_tell(shell: Shell, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The daemon logs it; the program says so in words, with a traceback only for those who ask."""
+    shell.brain.error = ZeroDivisionError("oops")
+    with pytest.raises(ZeroDivisionError):
+        shell("search", "kafka")
+    monkeypatch.setattr("onebrain.cli.direct.direct", shell.open)
+    assert direct.main(["search", "kafka", "--vault", str(shell.cwd)]) == 1
+    told = capsys.readouterr()
+    assert (told.out, told.err.splitlines()[0]) == ("", "❌  onebrain failed: ZeroDivisionError: oops")
+    monkeypatch.setenv("ONEBRAIN_DEBUG", "1")
+    with pytest.raises(ZeroDivisionError):
+        direct.main(["search", "kafka", "--vault", str(shell.cwd)])
+
+
+def test_an_interrupt_ends_with_130(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    shell.brain.error = KeyboardInterrupt()
+    monkeypatch.setattr("onebrain.cli.direct.direct", shell.open)
+    assert direct.main(["search", "kafka", "--vault", str(shell.cwd)]) == 130
 
 
 def test_an_interrupt_is_left_to_the_program(shell: Shell) -> None:

@@ -178,6 +178,17 @@ def test_status_and_reindex(shell: Shell, reports: Any) -> None:
     data        /data
     """
     )
+    held = "70 of 74 notes seem to be gone; is the vault mounted?"
+    shell.brain.result = reports.Reindexed(unchanged=3, held_back=held, reasons=("the analyser changed",), problems=(BROKEN,))
+    shell.shows(
+        """
+    $ onebrain search reindex
+    ✅  reindexed — nothing to update
+      ℹ️  the analyser changed
+      ⚠️  70 of 74 notes seem to be gone; is the vault mounted?
+      ℹ️  1 note(s) indexed although something is odd; --json lists them
+    """
+    )
     shell.brain.result = reports.Reindexed(unchanged=3)
     shell.shows(
         """

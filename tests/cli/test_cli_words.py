@@ -160,7 +160,6 @@ def test_paths_count_from_where_one_stands_then_from_the_vault(shell: Shell) -> 
 @example(["model", "x"])
 def test_no_command_line_ends_in_a_traceback(shell: Shell, words: list[str]) -> None:
     """Whatever is typed: an answer, or a usage error in words."""
-    shell.env["ONEBRAIN_DEBUG"] = "1"
     result = shell("search", *words)
     assert result.code in (0, 1, 2, 64)
     assert result.code == 0 or result.err or result.out.startswith("{")
