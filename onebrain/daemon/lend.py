@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from onebrain.daemon.service import Service
-from onebrain.daemon.writer import Tell
 
 if TYPE_CHECKING:
-    from onebrain.cli.terminal import NoteText
+    from onebrain.brain import NoteText
     from onebrain.render.state import Reindexed, Status
     from onebrain.search.question import Request
     from onebrain.search.report import Report
+
+
+Step = Callable[[str, int, int], None]
+"""Told of each step of a long job: phase, done, total."""
 
 
 class Whole(Protocol):
@@ -27,7 +30,7 @@ class Whole(Protocol):
         force: bool = False,
         lex_only: bool = False,
         pending_only: bool = False,
-        progress: Tell | None = None,
+        progress: Step | None = None,
     ) -> Reindexed: ...
 
 
@@ -53,7 +56,7 @@ class Lent:
         force: bool = False,
         lex_only: bool = False,
         pending_only: bool = False,
-        progress: Tell | None = None,
+        progress: Step | None = None,
     ) -> Reindexed:
         with self._service.writer.writing():
             return self._brain.reindex(paths, force=force, lex_only=lex_only, pending_only=pending_only, progress=progress)

@@ -356,8 +356,12 @@ class Service:
             "questions": self._questions,
             "memory_mb": memory_mb(),
             "last_full_s": None if self.writer.last_full is None else round(now.monotonic - self.writer.last_full, 1),
-            "notices": [text for text in (self.writer.problem, self.writer.embedding_problem, *self.notices.values()) if text],
+            "notices": self._told(),
         }
+
+    def _told(self) -> list[str]:
+        writer = self.writer
+        return [text for text in (writer.problem, writer.held_back, writer.embedding_problem, *self.notices.values()) if text]
 
     def _state(self) -> str:
         if self.writer.problem is not None:

@@ -29,14 +29,21 @@ DRAIN_SECONDS = 10.0
 NICENESS = 10
 
 
-Tell = Callable[[str, int, int], None]
-"""Told of each step of a long job: phase, done, total."""
+Tell = Callable[[int, int], None]
+"""Told of each step of a long job: done, total."""
+
+
+class Applied(Protocol):
+    @property
+    def held_back(self) -> str | None:
+        """Why removals were left out, None where none were."""
+        ...
 
 
 class Engine(Protocol):
     """The part of a Brain that keeps an index; one caller at a time may write."""
 
-    def apply_words(self, paths: Collection[str] | None, *, progress: Tell | None = None) -> object: ...
+    def apply_words(self, paths: Collection[str] | None, *, progress: Tell | None = None) -> Applied: ...
 
     def apply_vectors(
         self, *, budget_s: float | None, stop: Callable[[], bool] | None, progress: Tell | None = None
@@ -71,7 +78,7 @@ class Writer:
         self._received = self._applied = 0
         self._started = self._hurry = self._stopping = False
         self._embed = auto
-        self._under_fire = False
+        self._under_fire = self._cut_short = False
         self._embedded_at = monotonic()
         self._asking = self._waiting = 0
         self._not_before: float | None = None
@@ -81,6 +88,7 @@ class Writer:
         self.paused = False
         self.problem: str | None = None
         self.embedding_problem: str | None = None
+        self.held_back: str | None = None
         self.progress = Progress()
         self.last_worked = monotonic()
         self.last_full: float | None = None
@@ -221,7 +229,7 @@ class Writer:
         self._working("words", batch.full or f"{len(batch.paths)} changed")
         try:
             with self._writing:
-                self._engine.apply_words(None if batch.full is not None else batch.paths, progress=self._report)
+                applied = self._engine.apply_words(None if batch.full is not None else batch.paths, progress=self._report)
         except Stopped:
             return
         except OneBrainError as problem:
@@ -237,6 +245,7 @@ class Writer:
             self.problem = None
             if batch.full is not None:
                 self._started = True
+                self.held_back = applied.held_back
                 self.last_full = self._now()
             self._embed = self._embed or self._auto
             self._rest()
@@ -244,7 +253,8 @@ class Writer:
 
     def _embed_some(self) -> None:
         self._working("vectors", None)
-        self._under_fire = bool(self._asking)
+        self._under_fire, self._cut_short = bool(self._asking), False
+        began = self._now()
         slice_s = UNDER_FIRE_SLICE if self._under_fire else VECTOR_SLICE
         try:
             with self._writing:
@@ -262,8 +272,9 @@ class Writer:
             self._failed(Batch(full="repair after a fault"), f"passages could not be embedded ({type(fault).__name__}: {fault})")
             return
         with self._changed:
-            self.embedding_problem = None
-            self._embed = left > 0
+            gave_up = left > 0 and not self._cut_short and self._now() - began < slice_s
+            self.embedding_problem = f"{left} passages can't be embedded: see `onebrain search status`." if gave_up else None
+            self._embed = left > 0 and not gave_up  # what can't be done now is tried again with the next change
             self._embedded_at = self._now()
             self._rest()
             self._changed.notify_all()
@@ -277,7 +288,9 @@ class Writer:
 
     def _interrupted(self) -> bool:
         asked = self._asking and not self._under_fire
-        return bool(asked or self._stopping or self.paused or self._waiting or self._hurry or self._inbox.due_in(self._now()) == 0)
+        if asked or self._stopping or self.paused or self._waiting or self._hurry or self._inbox.due_in(self._now()) == 0:
+            self._cut_short = True
+        return self._cut_short
 
     def _failed(self, batch: Batch | None, why: str) -> None:
         with self._changed:
@@ -306,7 +319,7 @@ class Writer:
         self.progress = Progress()
         self.last_worked = self._now()
 
-    def _report(self, phase: str, done: int, total: int) -> None:
+    def _report(self, done: int, total: int) -> None:
         if self._stopping and self._now() >= self._drain_until:
             raise Stopped
         now = self.progress

@@ -5,9 +5,15 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Collection
+from dataclasses import dataclass
 from pathlib import Path
 
 from onebrain.errors import OneBrainError
+
+
+@dataclass(frozen=True)
+class Applied:
+    held_back: str | None = None
 
 
 class DiskBrain:
@@ -22,6 +28,8 @@ class DiskBrain:
         self.most_writers = 0
         self.unloaded = 0
         self.slow = 0.0
+        self.stuck = False
+        self.held_back: str | None = None
         self.fail: OneBrainError | Exception | None = None
         self.fail_vectors: OneBrainError | None = None
         self._lock = threading.Lock()
@@ -29,35 +37,36 @@ class DiskBrain:
     def disk(self) -> dict[str, str]:
         return {p.relative_to(self.vault).as_posix(): p.read_text() for p in self.vault.rglob("*.md") if p.is_file()}
 
-    def apply_words(self, paths: Collection[str] | None, *, progress: Callable[[str, int, int], None] | None = None) -> None:
+    def apply_words(self, paths: Collection[str] | None, *, progress: Callable[[int, int], None] | None = None) -> Applied:
         with self._alone():
             self.applied.append(None if paths is None else tuple(paths))
             if self.fail is not None:
                 raise self.fail
             time.sleep(self.slow)
             if progress is not None:
-                progress("words", 0, 1)
+                progress(0, 1)
             if paths is None:
                 self.words = self.disk()
-                return
+                return Applied(self.held_back)
             for path in paths:
                 for known in [k for k in self.words if k == path or k.startswith(path + "/")]:
                     del self.words[known]
                 place = self.vault / path
                 for file in [place] if place.is_file() else sorted(place.rglob("*.md")):
                     self.words[file.relative_to(self.vault).as_posix()] = file.read_text()
+            return Applied()
 
     def apply_vectors(
         self,
         *,
         budget_s: float | None,
         stop: Callable[[], bool] | None,
-        progress: Callable[[str, int, int], None] | None = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> int:
         with self._alone():
             if self.fail_vectors is not None:
                 raise self.fail_vectors
-            for path in self._drift():
+            for path in self._drift() if not self.stuck else ():
                 if stop is not None and stop():
                     break
                 time.sleep(self.slow)

@@ -189,6 +189,30 @@ def test_a_missing_model_leaves_search_by_words(start: Start, brain: DiskBrain, 
     assert until(lambda: set(brain.vectors) == {"a.md", "b.md"} and one.embedding_problem is None)
 
 
+def test_passages_that_can_not_be_embedded_are_said_and_not_tried_in_a_loop(start: Start, brain: DiskBrain, vault: Path) -> None:
+    write(vault, "a.md")
+    brain.stuck = True
+    one = start()
+    assert until(lambda: one.embedding_problem == "1 passages can't be embedded: see `onebrain search status`.")
+    calls = []
+    brain.apply_vectors = lambda **_: calls.append(1) or 1  # type: ignore[assignment,func-returns-value]
+    time.sleep(0.2)
+    assert calls == []
+    del brain.apply_vectors
+    brain.stuck = False
+    one.put(write(vault, "b.md"))
+    assert until(lambda: set(brain.vectors) == {"a.md", "b.md"} and one.embedding_problem is None)
+
+
+def test_removals_that_were_held_back_are_said_until_they_are_not(start: Start, brain: DiskBrain) -> None:
+    brain.held_back = "90 of 100 notes are missing"
+    one = start()
+    assert one.held_back == "90 of 100 notes are missing"
+    brain.held_back = None
+    one.put_all("timer")
+    assert until(lambda: one.held_back is None)
+
+
 def test_a_vault_that_is_not_there_holds_everything_back(start: Start, brain: DiskBrain, vault: Path, soon: None) -> None:
     present = True
     write(vault, "a.md")
