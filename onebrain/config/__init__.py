@@ -6,7 +6,7 @@ and a write sets one value: comments, key order and line ends stay.
 
 from onebrain.config.nouns import ChromaServer, Config, Daemon, Embed, Folders, Hyde, Scheduled, Search, Web
 from onebrain.config.reading import FILE_NAME, OLDER_FILE_NAME, load
-from onebrain.config.writing import remove_key, set_value, write_commented
+from onebrain.config.writing import has_key, remove_key, set_value, write_commented
 
 __all__ = [
     "FILE_NAME",
@@ -20,6 +20,7 @@ __all__ = [
     "Scheduled",
     "Search",
     "Web",
+    "has_key",
     "load",
     "remove_key",
     "set_value",

@@ -83,6 +83,12 @@ def set_value(file: Path, dotted: str, value: str | int | float | bool | list[st
     _replace(file, (text + "\n" if text and comments_alone else "") + out.getvalue(), like=text)
 
 
+def has_key(file: Path, key: str) -> bool:
+    """Whether the file has this top-level key."""
+    node = compose(file)
+    return node is not None and any(name.value == key for name, _ in node.value)
+
+
 def remove_key(file: Path, key: str) -> None:
     """Remove a top-level key that holds a scalar; the lines around it stay as they are. No such key: nothing happens."""
     node = compose(file)

@@ -132,7 +132,7 @@ class FakeBrain:
 
     def reindex(self, paths: Sequence[str] = (), **how: Any) -> Reindexed:
         self._maybe_fail()
-        how.pop("progress")
+        how.pop("progress", None)
         self.reindexed.append({"paths": tuple(paths), **how})
         return self.result
 
