@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from pathlib import PurePosixPath
 from posixpath import normpath
 from urllib.parse import unquote
@@ -73,16 +75,29 @@ def targets_in(line: str, *, bare: bool = False) -> Iterator[tuple[str, str | No
                 yield str(int(match_bare[1])), None, False
 
 
+def lines_with(lines: Sequence[str], marks: Sequence[str]) -> list[int]:
+    """The 0-based numbers of the lines that hold any of `marks`: a search of the whole text, since most lines hold none."""
+    text = "\n".join(lines)
+    ends = list(accumulate(len(line) + 1 for line in lines))
+    found: set[int] = set()
+    for mark in marks:
+        at = text.find(mark)
+        while at >= 0:
+            number = bisect_right(ends, at)
+            found.add(number)
+            at = text.find(mark, ends[number])
+    return sorted(found)
+
+
 def links_in(lines: Sequence[str], first_line: int, code: bytearray, headings: Mapping[int, str]) -> Iterator[Link]:
     """Every link of the body outside code. `headings` maps a line to the heading that begins there."""
-    heading: str | None = None
-    marks = [mark for mark in ("[", *_KINDS, ":pep:", ":rfc:") if any(mark in line for line in lines)]
-    if not marks:
-        return
-    for number, line in enumerate(lines):
-        heading = headings.get(first_line + number, heading)
-        if code[number] or not any(mark in line for mark in marks):
+    starts = sorted(headings)
+    for number in lines_with(lines, ("[", *_KINDS, ":pep:", ":rfc:")):
+        line = lines[number]
+        if code[number]:
             continue
+        above = bisect_right(starts, first_line + number)
+        heading = headings[starts[above - 1]] if above else None
         shown = _CODE_SPAN.sub(lambda match: " " * len(match[0]), line) if "`" in line and ":`" not in line else line
         if match := _DEFINITION.match(shown):
             target = unquote(match[1])

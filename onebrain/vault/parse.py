@@ -54,9 +54,9 @@ def parse(path: str, text: str, settings: Settings = Settings()) -> Note:
     meta = records.fields(body, front.body_line, layout.code)
     sections = _sections(body, front.body_line, layout)
     stated = _status_section(sections)
-    source = classify(path, front.values, settings.folders, [heading.text for heading in layout.headings])
+    source = classify(path, front.values, settings.folders, [heading.text for heading in layout.headings], "\n".join(body[:25]))
     stem = _stem(path)
-    dated = records.own_date(stem, front, meta, stated[0] if stated else None, layout.headings, order)
+    dated = records.own_date(stem, front, meta, stated[0] if stated else None, layout.headings, order, record=source is Source.DECISION)
     note = Note(
         path=path,
         title=_title(stem, front, sections, layout.headings),
@@ -118,20 +118,34 @@ def _sections(body: Sequence[str], first_line: int, layout: blocks.Layout) -> tu
 def _title(stem: str, front: Frontmatter, sections: Sequence[Section], headings: Sequence[Heading]) -> str:
     """Frontmatter title, else the H1 if it stands on top and alone, else the file name.
 
-    Notes whose name is their title use several H1 as chapters, or one below their text: those are no titles.
+    Notes whose name is their title use H1 for chapters: several of them, one below the text, or one that shares no word with the
+    name. Those are no titles. A name that is a slug (`0033-ip-ranges`, `README`) always gives way to the H1.
     """
     said, _ = front.find("title")
     if isinstance(said, str) and (title := plain(said)) and "{{" not in title and "<%" not in title:
         return title
     top = [heading for heading in headings if heading.level == 1]
-    if top and top[0] is headings[0] and (len(top) == 1 or _same(stem, top[0].text)):
+    if top and top[0] is headings[0] and (len(top) == 1 or _same(stem, top[0].text)) and _names(stem, top[0].text):
         preamble = sections[0].text if sections and not sections[0].heading_path else ""
         if not re.search(r"[^\W\d_]", _NOT_PROSE.sub("", _COMMENT.sub("", preamble))) and (title := plain(top[0].text)):
-            return title
+            return stem if "{{" in title or "<%" in title else title
     return stem
 
 
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+
+
+def _names(stem: str, heading: str) -> bool:
+    """Whether a heading may be the title of a note of this name."""
+    if _SLUG.fullmatch(stem):
+        return True
+    words, said = (set(re.findall(r"[^\W_]{3,}", text.casefold())) for text in (stem, heading))
+    if any(one[:5] == other[:5] for one in words for other in said):
+        return True
+    return not stem.isascii() and len({char for char in stem if char > "\u2e7f"} & set(heading)) > 1
+
+
+_SLUG = re.compile(r"(?:[^\W_]+[-_.])+[^\W_]*|[a-z0-9]+|README|INDEX|\d.*|[A-Z]{2,5}[-_ ]?\d+.*", re.ASCII)
 
 
 def _same(stem: str, heading: str) -> bool:
@@ -159,8 +173,9 @@ def _front_tags(front: Frontmatter) -> Iterator[str]:
 
 
 def _inline_tags(body: Sequence[str], code: bytearray) -> Iterator[str]:
-    for number, line in enumerate(body):
-        if "#" not in line or code[number]:
+    for number in links.lines_with(body, ("#",)):
+        line = body[number]
+        if code[number]:
             continue
         for match in _TAG.finditer(_CODE_SPAN.sub(" ", line) if "`" in line else line):
             tag = match[1].strip("/")

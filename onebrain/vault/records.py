@@ -22,7 +22,17 @@ _OTHER_TONGUES = (
     "datum entscheidungsdatum erstellt fecha creado data дата создано วันที่ 日期 日付 作成日 创建日期 決定日 날짜 작성일 "
     "التاريخ ngày tanggal tarih"
 )
-_DATE_FIELDS = {*DATE_KEYS, "dated", "date created", "created", "created on", *_OTHER_TONGUES.split()}
+_DATE_FIELDS = {
+    *DATE_KEYS,
+    "dated",
+    "start date",
+    "date proposed",
+    "proposed on",
+    "date created",
+    "created",
+    "created on",
+    *_OTHER_TONGUES.split(),
+}
 
 _FIELD = re.compile(
     r"^[\s>*+-]*(?P<cell>\|)?\s*[*_]{0,3}(?P<key>[^\W\d_](?:[\w /()-]{0,30}\w)?)[*_]{0,3}\s*"
@@ -95,19 +105,30 @@ def fields(lines: Sequence[str], first_line: int, code: bytearray) -> list[Field
 
 
 def own_date(
-    stem: str, front: Frontmatter, meta: Iterable[Field], status: tuple[str, int] | None, headings: Sequence[Heading], order: str | None
+    stem: str,
+    front: Frontmatter,
+    meta: Iterable[Field],
+    status: tuple[str, int] | None,
+    headings: Sequence[Heading],
+    order: str | None,
+    *,
+    record: bool = False,
 ) -> Dated | None:
-    """The day a note speaks of: frontmatter, file name, metadata line, status text, heading; the first that has one."""
+    """The day a note speaks of: frontmatter, file name, metadata line, status text, heading; the first that has one.
+
+    In a decision `record` the `Date:` in its body outranks the day the file was made.
+    """
+    in_body = _body_date(list(meta), status, headings, order)
     in_name = dates.day_in_name(stem)
     created = _front_date(front, CREATED_KEYS, order)
     candidates = [_front_date(front, DATE_KEYS, order)]
     if in_name and dates.parse_day(stem.replace("_", "-")) == in_name:  # a daily note: its name outranks the day the file was made
         candidates.append(Dated(in_name, 1))
-    candidates += [created, Dated(in_name, 1) if in_name else None]
+    candidates += [in_body if record else None, created, Dated(in_name, 1) if in_name else None, in_body]
     for dated in candidates:
         if dated:
             return dated
-    return _body_date(list(meta), status, headings, order)
+    return None
 
 
 def _body_date(meta: list[Field], status: tuple[str, int] | None, headings: Sequence[Heading], order: str | None) -> Dated | None:

@@ -24,7 +24,7 @@ _RECORD_NAME = re.compile(
     r"^(?:l?adr|madr|pep|rfc|eip|kep|dr|decision|rfd)[-_ ]?\d+\b|^(?:\d{4}-\d{2}-\d{2}[-_ ])?(?:adr|decision)\b[-_ :]", re.IGNORECASE
 )
 _LOG_NAME = re.compile(
-    r"^(?:(?:architecture|architectural|design|technical|key|project)[-_ ])?decisions?(?:[-_ ](?:log|record|register|history))?$",
+    r"^(?:(?:architecture|architectural|design|technical|key|project)[-_ ])?decisions?(?:[-_ ](?:log|register|history))?$",
     re.IGNORECASE,
 )
 _NOT_A_RECORD = re.compile(
@@ -49,13 +49,17 @@ _DECISION_HEADING = re.compile(
     r"การตัดสินใจ)\b.*",
     re.IGNORECASE,
 )
+_STATED = re.compile(
+    r"^#{1,4} *status\b|^[ >*|+-]*[*_]*status[*_]*\s*[:|]|\b(?:ADRs?|RFC)\b|^#.*\bdecision\b", re.IGNORECASE | re.MULTILINE
+)
+_DATED = re.compile(r"^[ >*|+-]*[*_]*(?:start |decision )?date\b", re.IGNORECASE | re.MULTILINE)
 _CONTEXT_HEADING = re.compile(
     r"(?:context|status|consequences|context and problem statement|kontext|contexte|contexto|rationale|motivation)\b.*", re.IGNORECASE
 )
 
 
-def classify(path: str, frontmatter: Mapping[str, Value], folders: Folders, headings: Iterable[str] = ()) -> Source:
-    """The source kind of a note. `headings` are its heading texts (a record is also known by its Decision section)."""
+def classify(path: str, frontmatter: Mapping[str, Value], folders: Folders, headings: Iterable[str] = (), opening: str = "") -> Source:
+    """The source kind of a note. `headings` are its heading texts and `opening` its first lines: a record is also known by these."""
     place = PurePosixPath(path)
     tags = {
         tag.strip("# ").casefold() for key in ("tags", "tag") for value in texts(frontmatter.get(key)) for tag in re.split(r"[,\s]+", value)
@@ -64,7 +68,7 @@ def classify(path: str, frontmatter: Mapping[str, Value], folders: Folders, head
         _special(path, place)
         or (Source.ARCHIVE if _inside(path, folders.archive) else None)
         or _logged(place, tags, _inside(path, folders.logs))
-        or (Source.DECISION if _is_record(place, frontmatter, tags, list(headings)) else None)
+        or (Source.DECISION if _is_record(place, frontmatter, tags, list(headings), opening) else None)
         or (Source.MEMORY_NOTE if _is_memory(path, place, tags, folders) else None)
         or (Source.DAILY if dates.parse_day(place.stem) else None)
         or _by_folder(path, folders)
@@ -91,7 +95,12 @@ def _logged(place: PurePosixPath, tags: set[str], in_logs: bool) -> Source | Non
     return Source.LOG if in_logs or "audit-log" in tags else None
 
 
-def _is_record(place: PurePosixPath, frontmatter: Mapping[str, Value], tags: set[str], headings: list[str]) -> bool:
+def is_log_name(path: str) -> bool:
+    """`decisions.md`, `architecture_decisions.md`, `Decision Log.md`: a file that holds many decisions."""
+    return bool(_LOG_NAME.match(PurePosixPath(path).stem))
+
+
+def _is_record(place: PurePosixPath, frontmatter: Mapping[str, Value], tags: set[str], headings: list[str], opening: str) -> bool:
     if _NOT_A_RECORD.match(place.stem):
         return False
     kind = (text_of(frontmatter.get("type")) or "").strip("[]").casefold()
@@ -102,7 +111,8 @@ def _is_record(place: PurePosixPath, frontmatter: Mapping[str, Value], tags: set
     sections = bool(any(map(_DECISION_HEADING.fullmatch, headings)) and any(map(_CONTEXT_HEADING.fullmatch, headings)))
     numbered = bool(_NUMBERED.match(place.stem))
     in_records = any(_RECORD_FOLDER.match(part) for part in place.parent.parts)
-    return (in_records and (numbered or bool(headings))) or sections
+    stated = numbered and bool(_STATED.search(opening)) and (bool(_DATED.search(opening)) or any(map(_CONTEXT_HEADING.fullmatch, headings)))
+    return (in_records and (numbered or bool(headings))) or sections or stated
 
 
 def _is_memory(path: str, place: PurePosixPath, tags: set[str], folders: Folders) -> bool:

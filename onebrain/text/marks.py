@@ -1,0 +1,84 @@
+"""Markdown marks off, words on: the text that a reader of the rendered note sees. Obsidian's, Dataview's and RST's marks too."""
+
+from __future__ import annotations
+
+import html
+import re
+
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069]")
+_COMMENT = re.compile(r"<!--.*?-->|%%.*?%%", re.DOTALL)
+LEAD = re.compile(r"^[ \t]*(?:>[ \t]?)*[ \t]*(?:#{1,6}[ \t]+|(?:[-+*]|\d{1,9}[.)])[ \t]+(?:\[.\][ \t]+)?)?(?:\[!\w[\w-]*\][-+]?[ \t]*)?")
+QUOTE_LEAD = re.compile(r"^[ \t]*(?:>[ \t]?)+(?:\[!\w[\w-]*\][-+]?[ \t]*)?")
+_BLOCK_ID = re.compile(r"[ \t]\^[A-Za-z0-9-]+[ \t]*$")
+_FOOTNOTE = re.compile(r"^\[\^[^\]\s]+\]:[ \t]*|\[\^[^\]\s]+\]|[ ]?\[(?:\d{1,3}|#[\w-]*|[a-z])\]_")
+_ROLE = re.compile(r":([a-z][\w+.-]*(?::[a-z][\w+.-]*)?):`([^`]+)`")
+_RST_LINK = re.compile(r"`([^`<]+?)\s*<[^`>]+>`__?")
+_RST_NAME = re.compile(r"(?<!`)`([^`\n]+)`__?(?![\w`])")
+_CODE = re.compile(r"(`{1,3})(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+_IMAGE = re.compile(r"!\[((?:[^\[\]\\]|\\.)*)\]\([^()\s]*(?:\([^()]*\)[^()\s]*)*(?:\s+[\"'][^\"']*[\"'])?\)")
+_WIKI = re.compile(r"!?\[\[([^\[\]]+)\]\]")
+_LINK = re.compile(
+    r"\[((?:[^\[\]\\]|\\.)*)\](?:\((?:<[^<>]*>|[^()\s]*(?:\([^()]*\)[^()\s]*)*)(?:\s+[\"'(][^\"']*[\"')])?\s*\)|\[[^\[\]]*\])"
+)
+_AUTOLINK = re.compile(r"<((?:https?|ftp|mailto):[^\s<>]+|[^\s<>@]+@[^\s<>]+)>")
+_FIELD_MARK = re.compile(r"[\[(]([^\[\]():]{1,40})::[ ]?([^\[\]()]*)[\])]|(?<![:\w])(\w[\w -]{0,39})::(?=[ ])")
+_TAG = re.compile(r"<br\s*/?>|</?[a-zA-Z][a-zA-Z0-9-]*(?:\s+[^<>]*)?/?>")
+_STRONG = re.compile(r"(\*{1,3}|(?<!\w)_{1,3}|~~|==)(?=\S)(.+?)(?<=\S)\1(?!\w)|(?<!\d)(\*{1,3}|~~|==)(?=\S)(.+?)(?<=\S)\3", re.DOTALL)
+_ESCAPE = re.compile(r"\\([\\`*_{}\[\]()#+\-.!|~<>=:\"'$&%^/@,;?])")
+_SPACE = re.compile(r"\s+")
+_MARKED = re.compile(r"[^\w ,.()'’\"/!?;–—-]|_|  |^ *[\d+-]")  # anything that may be a mark; most headings and cells have none
+_HOLD = re.compile("\ue000(\\d+)\ue001")
+
+
+def plain(markdown: str) -> str:
+    """`markdown` as one line of plain text: the words a reader of the rendered note sees, in order."""
+    if not _MARKED.search(markdown):
+        return markdown.strip()
+    text = CONTROL.sub("", _COMMENT.sub(" ", markdown).replace("\ue000", "").replace("\ue001", ""))
+    text = "\n".join(_BLOCK_ID.sub("", LEAD.sub("", line, count=1)) for line in text.split("\n"))
+    held: list[str] = []
+
+    def hold(words: str) -> str:
+        held.append(words)
+        return f"\ue000{len(held) - 1}\ue001"
+
+    if "`" in text:
+        text = _ROLE.sub(lambda match: hold(_role(match[1], match[2])), text)
+        text = _RST_LINK.sub(lambda match: hold(match[1]), text)
+        text = _RST_NAME.sub(lambda match: hold(match[1]), text) if "`_" in text else text
+        text = _CODE.sub(lambda match: hold(match[2].strip() if match[2].strip() else match[2]), text)
+    text = _ESCAPE.sub(lambda match: hold(match[1]), text) if "\\" in text else text
+    text = _unlinked(_FOOTNOTE.sub("", text)) if "[" in text else text
+    if "::" in text:
+        text = _FIELD_MARK.sub(lambda match: f"{match[1] or match[3]}: {match[2] or ''}".rstrip(), text)
+    if "<" in text:
+        text = _TAG.sub(lambda match: " " if match[0][1:3].lower() == "br" else "", _AUTOLINK.sub(lambda match: hold(match[1]), text))
+    for _ in range(3):  # emphasis nests
+        text, count = _STRONG.subn(lambda match: match[2] or match[4], text)
+        if not count:
+            break
+    text = html.unescape(text) if "&" in text else text
+    for _ in range(2):
+        text = _HOLD.sub(lambda match: held[int(match[1])], text)
+    return _SPACE.sub(" ", text).strip()
+
+
+def _unlinked(text: str) -> str:
+    text = _IMAGE.sub(lambda match: match[1], text)
+    text = _WIKI.sub(_wiki_words, text)
+    for _ in range(2):  # a linked image is a link in a link
+        text = _LINK.sub(lambda match: match[1], text)
+    return text
+
+
+def _wiki_words(match: re.Match[str]) -> str:
+    target, _, alias = match[1].replace("\\|", "|").partition("|")
+    if alias.strip() and not re.fullmatch(r"[\dx]+", alias):
+        return alias.strip()
+    name, _, place = target.partition("#")
+    return " > ".join(part.strip() for part in (name.rsplit("/", 1)[-1], place.lstrip("^")) if part.strip())
+
+
+def _role(role: str, content: str) -> str:
+    words = re.sub(r"\s*<[^>]*>$", "", content).lstrip("~!")
+    return f"{role.upper()} {words}" if role in ("pep", "rfc") and words[:1].isdigit() else words

@@ -1,0 +1,36 @@
+"""Dated decisions of a note: what was decided, when, and why, each with the line it is quoted from.
+
+Six shapes are known: a record file (ADR, PEP), a record block in a longer file, a row of a decision table, a bullet under a
+`Key Decisions` heading, an entry under a dated heading, and a sentence that decides something in a dated note. A date that stands
+with the decision itself (cell, bullet, heading) outranks the note's. An event without a day is none: days are never guessed.
+"""
+
+from __future__ import annotations
+
+import re
+
+from onebrain.vault.events.log import changelog_entries, log_entries
+from onebrain.vault.events.reader import Reader, stem_of
+from onebrain.vault.events.record import clean_title, holds_many, record_blocks, record_file
+from onebrain.vault.note import Event, Note, Source
+
+__all__ = ["clean_title", "find"]
+
+MAX_EVENTS = 400  # of one note; a longer log keeps its first
+
+_CHANGELOG_NAME = re.compile(r"(?:^|[-_ ])(?:change[-_ ]?log|changes|history|releases?|release[-_ ]notes|news)$", re.IGNORECASE)
+
+
+def find(note: Note, dated_line: int = 1, order: str | None = None) -> tuple[Event, ...]:
+    """The decisions of a note, in the order of the file. `dated_line` is where `note.date` is written; `order` reads open dates."""
+    reader = Reader(note, dated_line, order)
+    if note.source in (Source.EVENT, Source.MEMORY_INDEX):
+        return ()
+    if note.source is Source.DECISION:
+        found = list(record_blocks(reader)) or ([] if holds_many(reader) else list(record_file(reader))) or list(log_entries(reader))
+    elif _CHANGELOG_NAME.search(stem_of(note.path)):
+        found = list(changelog_entries(reader))
+    else:
+        found = list(record_blocks(reader)) or list(log_entries(reader))
+    unique = {(event.date, event.what): event for event in reversed(found)}
+    return tuple(sorted(unique.values(), key=lambda event: (event.line, event.reason_line, event.what)))[:MAX_EVENTS]

@@ -1,0 +1,239 @@
+"""Decisions in running notes: bullets under `Key Decisions`, entries under dated headings, changelogs, sentences that decide."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from onebrain.text import dates
+from onebrain.text.sentences import Kind, Sentence, plain, sentences
+from onebrain.vault.events import cues, reasons
+from onebrain.vault.events.reader import YEAR, Reader, heading_day, own_day, section_day, stem_of
+from onebrain.vault.events.record import DECISIONS_HEADING
+from onebrain.vault.events.table import decision_rows
+from onebrain.vault.note import Event, EventKind, Note, Section, Source
+
+MOST_TEXT = 20_000  # characters of one section that are read for bullets and sentences
+CHANGELOG_BULLETS = 40
+SHORTEST = 35  # characters; a shorter sentence (`Confirmed fix.`) tells nothing by itself
+
+_LOGS = {Source.SESSION, Source.CHECKPOINT, Source.PAUSE}
+_DATED_SOURCES = {*_LOGS, Source.DAILY}
+_DATED_TYPE = {"meeting", "meetings", "journal", "log", "worklog", "standup", "retro", "retrospective", "minutes", "daily"}
+_MEMORY_TYPES = {"project", "decision", "context", "dev"}
+_OPEN_TASK = re.compile(r"^\[ \]")
+_BLANK = re.compile(r"\n[ \t]*\n\s*")
+_REASON_LEAD = re.compile(
+    r"^\W*(?:why|reason|rationale|because|context|grund|begründung|raison|motivo|razón|причина|理由|原因|เหตุผล)\b\W*", re.IGNORECASE
+)
+_VERSION_HEADING = re.compile(r"^\W*(?:[\w.-]+\s+){0,2}v?\d+(?:\.\d+)+\S*", re.IGNORECASE)
+_GROUP_HEADING = re.compile(
+    r"\W*(?:added|changed|fixed|removed|deprecated|security|features?|bug ?fixes|improvements|breaking(?: changes)?|other|misc|docs?)\W*",
+    re.IGNORECASE,
+)
+
+
+def log_entries(reader: Reader) -> Iterator[Event]:
+    note = reader.note
+    yielded = False
+    for section in note.sections:
+        for event in _section_events(reader, section):
+            yielded = yielded or event.kind is EventKind.SESSION
+            yield event
+    yield from _memory(reader)
+    if not yielded and _speaks_of_its_day(note):
+        for section in note.sections:
+            yield from _deciding(reader, section)
+
+
+def _section_events(reader: Reader, section: Section) -> Iterator[Event]:
+    path = section.heading_path
+    listed = any(DECISIONS_HEADING.match(heading) for heading in path[-2:])
+    if "|" in section.text:
+        yield from decision_rows(reader, section, listed)
+    if listed:
+        yield from _bullets(reader, section, required=False)
+        return
+    if not section.text or reader.note.source in _LOGS:
+        return
+    if path and section.level > 1 and (dated := heading_day(path[-1], reader))[0] and dated[1]:
+        yield dated_entry(reader, section, dated[0] or "", dated[1])
+    elif YEAR.search(section.text):
+        for part in _dated_parts(section):
+            yield from _bullets(reader, part, required=True)
+            yield from _dated_sentences(reader, part)
+
+
+def dated_entry(reader: Reader, section: Section, iso: str, what: str) -> Event:
+    """An entry under a dated heading with a title (`### 30.06.2026: Wechsel zu Papierhof Anselm`)."""
+    heading = section.heading_path[-1]
+    found = sentences(section.text[:2000])
+    reason = reasons.best_of(found, section.line_start, heading, what)
+    if reason is None and found:
+        reason = reasons.Reason(found[0].text, section.line_start + found[0].line_offset, heading, 0.0)
+    line = section.line_start
+    return Event(iso, what, reason.text if reason else None, line, reason.line if reason else line, heading, EventKind.DAILY)
+
+
+def _bullets(reader: Reader, section: Section, *, required: bool) -> Iterator[Event]:
+    """List items as decisions. `required`: an item counts only if it begins with a day and tells of a decision or its reason."""
+    heading = section.heading_path[-1] if section.heading_path else ""
+    kind = EventKind.SESSION if reader.note.source in _LOGS or not required else EventKind.DAILY
+    above = None if required else section_day(reader, section)[0]
+    for group in list_items(section.text):
+        first = group[0]
+        if _OPEN_TASK.match(first.text):
+            continue
+        iso, words = own_day(first.text, reader)
+        text = " ".join(sentence.text for sentence in group)
+        if required and (iso is None or not (cues.explains(text) or cues.decides(words))):
+            continue
+        iso = iso or above
+        if iso is None or not re.search(r"[^\W\d_]{2}", words):
+            continue
+        line = section.line_start + first.line_offset
+        reason = _bullet_reason(group, section.line_start, heading)
+        yield Event(iso, words, reason.text if reason else None, line, reason.line if reason else line, heading, kind)
+
+
+def _dated_parts(section: Section) -> Iterator[Section]:
+    """The paragraphs and lists of a section that hold a whole date and a word of decision or reason."""
+    line = section.line_start
+    for gap, text in zip(["", *_BLANK.findall(section.text)], _BLANK.split(section.text), strict=True):
+        line += gap.count("\n")
+        if YEAR.search(text) and (cues.may_decide(text) or cues.explains(text)):
+            yield Section(section.heading_path, section.level, line, line + text.count("\n"), text)
+        line += text.count("\n")
+
+
+def _bullet_reason(group: Sequence[Sentence], first_line: int, heading: str) -> reasons.Reason | None:
+    """The sentence of a bullet (or of the bullets under it) that explains; a label such as `Why:` counts as a cue."""
+    for sentence in group[1:]:
+        if re.match(
+            r"^\W*(?:why|reason|rationale|because|context|grund|begründung|raison|motivo|razón|причина|理由|原因|เหตุผล)\b\W*",
+            sentence.text,
+            re.IGNORECASE,
+        ):
+            return reasons.Reason(sentence.text, first_line + sentence.line_offset, heading, 9.0)
+    found = reasons.best_of(group, first_line, heading)
+    if found is None and len(group) > 1:
+        second = group[1]
+        return reasons.Reason(second.text, first_line + second.line_offset, heading, 0.0)
+    if found is None and re.search(r"\s[–—-]\s|[:;]\s", group[0].text):
+        return reasons.Reason(group[0].text, first_line + group[0].line_offset, heading, 0.0)
+    return found
+
+
+def list_items(text: str) -> Iterator[list[Sentence]]:
+    """The top-level list items of a section (or its paragraphs, where it has no list), each as its sentences and those nested in it."""
+    found = sentences(text[:MOST_TEXT])
+    lines = text.split("\n")
+    items = [sentence for sentence in found if sentence.kind is Kind.ITEM]
+    chosen = items or [sentence for sentence in found if sentence.kind in (Kind.PROSE, Kind.FIELD)]
+    if not chosen:
+        return
+    indents = [_indent(lines, sentence) for sentence in chosen]
+    top = min(indents)
+    group: list[Sentence] = []
+    for index, sentence in enumerate(chosen):
+        starts = indents[index] <= top and (not items or _begins_item(lines, sentence, chosen[index - 1] if index else None))
+        if starts and group:
+            yield group
+            group = []
+        group.append(sentence)
+    yield group
+
+
+def _indent(lines: Sequence[str], sentence: Sentence) -> int:
+    line = lines[sentence.line_offset].expandtabs(4)
+    return len(line) - len(line.lstrip())
+
+
+def _begins_item(lines: Sequence[str], sentence: Sentence, before: Sentence | None) -> bool:
+    if before is not None and before.line_offset == sentence.line_offset:
+        return False
+    return bool(re.match(r"^[ \t>]*(?:[-+*]|\d{1,9}[.)])[ \t]", lines[sentence.line_offset]))
+
+
+def _dated_sentences(reader: Reader, section: Section) -> Iterator[Event]:
+    """`On 2026-02-12 hiring was frozen for the year, because …`: a sentence with one day that decides and explains."""
+    heading = section.heading_path[-1] if section.heading_path else ""
+    for sentence in sentences(section.text[:MOST_TEXT]):
+        if sentence.kind is not Kind.PROSE or not (cues.decides(sentence.text) and cues.explains(sentence.text)):
+            continue
+        found = dates.find_dates(sentence.text, reader.order)
+        if len(found) == 1:
+            line = section.line_start + sentence.line_offset
+            yield Event(found[0].iso, sentence.text, sentence.text, line, line, heading, EventKind.DAILY)
+
+
+def _speaks_of_its_day(note: Note) -> bool:
+    """Whether the note's date is the day its sentences speak of (a log, a diary, minutes), not just the day it was made."""
+    if note.date is None:
+        return False
+    words = {note.type.casefold() if note.type else "", *(tag.casefold() for tag in note.tags)}
+    return note.source in _DATED_SOURCES or dates.day_in_name(stem_of(note.path)) == note.date or bool(words & _DATED_TYPE)
+
+
+def _deciding(reader: Reader, section: Section) -> Iterator[Event]:
+    heading = section.heading_path[-1] if section.heading_path else ""
+    iso, _ = section_day(reader, section)
+    if iso is None or not cues.may_decide(section.text):
+        return
+    for sentence in sentences(section.text[:MOST_TEXT]):
+        if sentence.kind not in (Kind.PROSE, Kind.ITEM) or sentence.text.endswith(("?", "？")) or not cues.decides(sentence.text):
+            continue
+        own = dates.find_dates(sentence.text, reader.order)
+        line = section.line_start + sentence.line_offset
+        reason = sentence.text if cues.explains(sentence.text) else None
+        if not own and len(sentence.text) >= SHORTEST:
+            yield Event(iso, sentence.text, reason, line, line, heading, EventKind.DAILY)
+
+
+def _memory(reader: Reader) -> Iterator[Event]:
+    """A memory note that records a decision, and a card of type decision."""
+    note = reader.note
+    kind = (note.type or "").casefold()
+    is_memory = note.source is Source.MEMORY_NOTE and kind in _MEMORY_TYPES
+    if note.date is None or not (is_memory or (note.source is Source.CARD and kind == "decision")):
+        return
+    for section in note.sections:
+        found = [sentence for sentence in sentences(section.text[:4000]) if sentence.kind in (Kind.PROSE, Kind.ITEM)]
+        deciding = [sentence for sentence in found if cues.decides(sentence.text)]
+        heading = section.heading_path[-1] if section.heading_path else ""
+        reason = reasons.best_of(found, section.line_start, heading, note.title)
+        if reason is None or not (deciding or kind == "decision"):
+            continue
+        own = [day for sentence in deciding for day in dates.find_dates(sentence.text, reader.order)]
+        line = section.line_start + deciding[0].line_offset if deciding else reader.dated_line
+        yield Event(own[0].iso if own else note.date, note.title, reason.text, line, reason.line, heading, EventKind.MEMORY, note.status)
+        return
+
+
+def changelog_entries(reader: Reader) -> Iterator[Event]:
+    """Entries under dated headings: `## [1.2.0] - 2024-05-01` with bullets, `## 2024-05-01` with `### [feat]: title` below."""
+    for section in reader.note.sections:
+        iso, line = section_day(reader, section)
+        own = section.heading_path[-1] if section.heading_path else ""
+        if iso is None or line == reader.dated_line and iso == reader.note.date and not _dated_above(reader, section):
+            continue
+        rest = heading_day(own, reader)[1]
+        if rest and not _VERSION_HEADING.match(rest) and not _GROUP_HEADING.fullmatch(rest) and section.text:
+            yield _changed(reader, section, iso, rest)
+            continue
+        for group in list(list_items(section.text))[:CHANGELOG_BULLETS]:
+            first = group[0]
+            if first.kind is not Kind.ITEM and len(first.text) < SHORTEST:
+                continue
+            at = section.line_start + first.line_offset
+            reason = reasons.best_of(group, section.line_start, own)
+            yield Event(iso, first.text, reason.text if reason else None, at, reason.line if reason else at, own, EventKind.CHANGELOG)
+
+
+def _changed(reader: Reader, section: Section, iso: str, what: str) -> Event:
+    entry = dated_entry(reader, section, iso, plain(what))
+    return Event(entry.date, entry.what, entry.reason, entry.line, entry.reason_line, entry.heading, EventKind.CHANGELOG)
+
+
+def _dated_above(reader: Reader, section: Section) -> bool:
+    return any(heading_day(heading, reader)[0] for heading in section.heading_path)
