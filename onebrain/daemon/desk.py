@@ -1,19 +1,19 @@
 """Where a long-lived face (MCP, the web page) takes its questions: the vault's daemon when one runs, else a Brain of its own.
 
-What must stay true: a face that waits for its user owns nothing. A Brain of ours is opened by the first question, used by one thread,
-and let go of when idle, so that other commands find the index free. Whichever way a question goes, a `Report` comes back.
+What must stay true: a face that waits for its user owns nothing. A Brain of ours is opened by the first question and let go of when
+idle, so that other commands find the index free. Whichever way a question goes, a `Report` comes back.
 """
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from onebrain import errors
 from onebrain.daemon import client, wire
@@ -33,6 +33,8 @@ T = TypeVar("T")
 
 
 class BrainLike(Protocol):
+    """What a desk needs of a Brain, which any number of threads may use at once."""
+
     def ask(self, request: Request) -> Report: ...
     def status(self) -> Status: ...
     def library(self) -> Library: ...
@@ -45,7 +47,7 @@ Open = Callable[[bool], BrainLike]
 
 
 class Desk:
-    """`ask`, `status` and `peek` may be called from any thread; they are carried out one at a time. Close it when the face ends."""
+    """May be used from any number of threads. Close it when the face ends."""
 
     def __init__(
         self,
@@ -61,51 +63,107 @@ class Desk:
         self._open = open_brain or (lambda owner: _open_brain(config, owner))
         self._idle_seconds = idle_seconds
         self._clock = clock
+        self._lock = threading.RLock()
         self._brain: BrainLike | None = None
         self._owns = False
+        self._users = 0
         self._synced_at = float("-inf")
-        self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix="onebrain-desk")
         self._timer: threading.Timer | None = None
+        self._indexed = False
+
+    def has_index(self) -> bool:
+        """Whether there is an index to ask. Asking a Brain of one's own would build it, which may take minutes nobody agreed to."""
+        if not self._indexed:
+            self._indexed = indexed(self.status()) is not False
+        return self._indexed
 
     def ask(self, request: Request) -> Report:
         data = self.command(argv_of(request))
         if data is not None:
             return report_of(data, request)
-        return self._on_worker(lambda: self._answer(request))
+        with self._asking() as brain:
+            return brain.ask(request)
 
     def status(self) -> Status:
-        return self._on_worker(lambda: self._reading(lambda brain: brain.status()))
+        with self._reading() as brain:
+            return brain.status()
 
     def peek(self, look: Callable[[Library], T]) -> T:
-        """What `look` finds in the index as it stands, without owning it. `look` runs on the desk's thread; keep no Library."""
-        return self._on_worker(lambda: self._reading(lambda brain: look(brain.library())))
+        """What `look` finds in the index as it stands, without owning it. `look` must keep no Library."""
+        with self._reading() as brain:
+            return look(brain.library())
 
     def command(self, argv: Sequence[str]) -> Mapping[str, Any] | None:
-        """The `data` of a command of the CLI, run by the daemon; None when no daemon answers. Raises what the command raised."""
-        output = through_daemon([*argv, "--json"], self.config, self._env)
+        """The `data` of a command line with `--json`, run by the daemon; None when none answers. Raises what the command raised."""
+        output = through_daemon(argv, self.config, self._env)
         return None if output is None else data_of(output)
 
+    def run(self, argv: Sequence[str]) -> Mapping[str, Any]:
+        """The `data` of any command line with `--json`: run by the daemon, else here, by the same application on a Brain of ours."""
+        data = self.command(argv)
+        return data_of(self._here(argv)) if data is None else data
+
+    def _here(self, argv: Sequence[str]) -> str:
+        from onebrain.cli import app
+        from onebrain.cli.terminal import BrainPort, Opened, Progress, Terminal
+
+        @contextmanager
+        def brains(config: Config, *, sync: bool, progress: Progress | None) -> Iterator[Opened]:
+            with self._asking() as brain:
+                yield Opened(cast(BrainPort, brain))
+
+        out = io.StringIO()
+        words = ("--vault", str(self.config.file or self.config.vault), *argv)
+        app.run(Terminal(words, self._env, self.config.vault, out, io.StringIO(), brains))
+        return out.getvalue()
+
     def close(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-        self._worker.submit(self._release).result()
-        self._worker.shutdown()
+        with self._lock:
+            if self._timer is not None:
+                self._timer.cancel()
+            self._release()
 
-    def _on_worker(self, job: Callable[[], T]) -> T:
-        future: Future[T] = self._worker.submit(job)
-        return future.result()
+    @contextmanager
+    def _asking(self) -> Iterator[BrainLike]:
+        """A Brain for a question, caught up with the disk where it is the owner's to do so."""
+        with self._lock:
+            brain = self._kept()
+            self._users += 1
+            stale = self._owns and self._clock() - self._synced_at >= FRESH_SECONDS
+            if stale:
+                self._synced_at = self._clock()
+        try:
+            if stale:
+                brain.sync()
+            yield brain
+        finally:
+            with self._lock:
+                self._users -= 1
+                self._rest()
 
-    def _answer(self, request: Request) -> Report:
-        brain = self._own_brain()
-        if self._owns and self._clock() - self._synced_at >= FRESH_SECONDS:
-            brain.sync()
-            self._synced_at = self._clock()
-        return brain.ask(request)
+    @contextmanager
+    def _reading(self) -> Iterator[BrainLike]:
+        """The Brain that is open anyway, else a reader for this one look."""
+        with self._lock:
+            kept = self._brain
+            self._users += kept is not None
+        if kept is None:
+            brain = self._open(False)
+            try:
+                yield brain
+            finally:
+                brain.close()
+            return
+        try:
+            yield kept
+        finally:
+            with self._lock:
+                self._users -= 1
+                self._rest()
 
-    def _own_brain(self) -> BrainLike:
-        """The Brain, as owner if the index is free. A reader asks again each time: the owner may have left."""
-        self._rest()
-        if self._brain is not None and self._owns:
+    def _kept(self) -> BrainLike:
+        """The Brain we hold. A reader asks for the index again whenever it is not in use: its owner may have left."""
+        if self._brain is not None and (self._owns or self._users):
             return self._brain
         try:
             owner = self._open(True)
@@ -117,21 +175,19 @@ class Desk:
         self._brain, self._owns = owner, True
         return owner
 
-    def _reading(self, use: Callable[[BrainLike], T]) -> T:
-        if self._brain is not None:
-            return use(self._brain)
-        brain = self._open(False)
-        try:
-            return use(brain)
-        finally:
-            brain.close()
-
     def _rest(self) -> None:
+        """Count down again, if nobody is being served."""
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = threading.Timer(self._idle_seconds, lambda: self._worker.submit(self._release))
-        self._timer.daemon = True
-        self._timer.start()
+        if not self._users and self._brain is not None:
+            self._timer = threading.Timer(self._idle_seconds, self._leave)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _leave(self) -> None:
+        with self._lock:
+            if not self._users:
+                self._release()
 
     def _release(self) -> None:
         brain, self._brain, self._owns, self._synced_at = self._brain, None, False, float("-inf")
@@ -158,8 +214,13 @@ def through_daemon(argv: Sequence[str], config: Config, env: Mapping[str, str]) 
     words = ["--vault", str(config.file or config.vault), *argv]
     request = client.command(words, env, str(config.vault)) | {"out_tty": False, "err_tty": False, "width": 80}
     printed: list[bytes] = []
+
+    def keep(kind: bytes, piece: bytes) -> None:
+        if kind == wire.OUT:
+            printed.append(piece)
+
     try:
-        client.converse(address, request, lambda kind, piece: printed.append(piece) if kind == wire.OUT else None, repeatable="memory" not in argv[:1])
+        client.converse(address, request, keep, repeatable=argv[0] not in client.CHANGES_NOTES)
     except client.Unanswered:
         return None
     return b"".join(printed).decode("utf-8", "surrogateescape")
@@ -191,7 +252,7 @@ _ERRORS: Mapping[str, type[OneBrainError]] = {
 def argv_of(request: Request) -> list[str]:
     """A request as the command line that asks the same. `now` is the daemon's own."""
     verb = {Legs.HYBRID: [], Legs.LEX: ["search"], Legs.VEC: ["vsearch"]}[request.legs]
-    words = ["search", *verb, "-n", str(request.limit)]
+    words = ["search", *verb, "--json", "-n", str(request.limit)]
     filters = request.filters
     repeated = {
         "--lex": request.lex, "--vec": request.vec, "--hyde": request.hyde,
@@ -239,7 +300,3 @@ def indexed(status: Status) -> bool | None:
     if status.doc_count is None:
         return None if status.error else False
     return status.last_indexed_at is not None
-
-
-def vault_name(config: Config) -> str:
-    return Path(config.vault).name
