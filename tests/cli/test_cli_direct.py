@@ -1,0 +1,106 @@
+"""A Brain opened for one command: owned where possible, read where another process owns it, and always given back."""
+
+from __future__ import annotations
+
+import sys
+from enum import Enum
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from onebrain.cli.direct import direct
+from onebrain.config import Config, Search
+from onebrain.errors import IndexBusy, IndexDamaged, StorageFull
+
+CONFIG = Config(Path("/v"), None, Path("/d"), Search("c"))
+
+
+class Access(Enum):
+    OWNER = "owner"
+    READER = "reader"
+
+
+class Synced:
+    held_back: str | None = None
+
+
+@pytest.fixture
+def log(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What was done to the Brain, in order; an exception in `Brain.fails` is raised where its key is done."""
+    done: list[Any] = []
+
+    class Brain:
+        fails: dict[str, Exception] = {}
+        synced = Synced()
+
+        @classmethod
+        def open(cls, config: Config, *, access: Access, progress: object) -> Brain:
+            done.append(access.value)
+            if access.value in cls.fails:
+                raise cls.fails[access.value]
+            return cls()
+
+        def sync(self, progress: object) -> Synced:
+            done.append("sync")
+            if "sync" in self.fails:
+                raise self.fails["sync"]
+            return self.synced
+
+        def close(self) -> None:
+            done.append("close")
+
+    module = ModuleType("onebrain.brain")
+    module.Brain, module.Access = Brain, Access  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "onebrain.brain", module)
+    monkeypatch.setattr("onebrain.brain", module, raising=False)
+    return done
+
+
+def codes(log: list[Any], *, sync: bool) -> list[str]:
+    with direct(CONFIG, sync=sync, progress=None) as opened:
+        log.append("used")
+        return [caution.code for caution in opened.cautions]
+
+
+def brain() -> Any:
+    return sys.modules["onebrain.brain"].Brain  # type: ignore[attr-defined]
+
+
+def test_an_owner_catches_up_first_where_asked(log: list[Any]) -> None:
+    assert codes(log, sync=True) == []
+    assert codes(log, sync=False) == []
+    assert log == ["owner", "sync", "used", "close", "owner", "used", "close"]
+
+
+def test_beside_an_owner_one_reads_and_says_so(log: list[Any]) -> None:
+    brain().fails = {"owner": IndexBusy("busy")}
+    assert codes(log, sync=True) == ["W_ENGINE_BUSY"]
+    assert log == ["owner", "reader", "used", "close"]
+
+
+def test_where_even_reading_fails_the_error_tells(log: list[Any]) -> None:
+    brain().fails = {"owner": IndexBusy("busy"), "reader": IndexDamaged("damaged")}
+    with pytest.raises(IndexDamaged):
+        codes(log, sync=True)
+
+
+def test_a_full_disk_does_not_keep_the_old_index_from_answering(log: list[Any]) -> None:
+    brain().fails = {"sync": StorageFull("full")}
+    assert codes(log, sync=True) == ["W_STORAGE"]
+    assert log == ["owner", "sync", "used", "close"]
+
+
+def test_what_is_held_back_is_told(log: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(brain().synced, "held_back", "70 of 74 notes are gone")
+    assert codes(log, sync=True) == ["W_HELD_BACK"]
+
+
+def test_a_brain_is_given_back_whatever_happens(log: list[Any]) -> None:
+    with pytest.raises(KeyboardInterrupt), direct(CONFIG, sync=False, progress=None):
+        raise KeyboardInterrupt
+    brain().fails = {"sync": IndexDamaged("damaged")}
+    with pytest.raises(IndexDamaged):
+        codes(log, sync=True)
+    assert log == ["owner", "close", "owner", "sync", "close"]
