@@ -50,7 +50,7 @@ def prepare(
 
     current = session(ctx)
     folder = current.config.search.embed_folder
-    ready = weights.prepare(_cache(current), folder=folder, download_allowed=download, progress=lambda line: current.note(f"→ {line}"))
+    ready = weights.prepare(_cache(current), folder=folder, download=download, progress=lambda line: current.note(f"→ {line}"))
     current.give(lambda: _row(ready), lambda: f"✅  {ready.model_id} is ready ({ready.size / 1e6:.0f} MB, from {ready.origin})\n")
 
 

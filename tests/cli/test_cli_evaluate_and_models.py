@@ -139,9 +139,9 @@ def test_preparing_tells_each_step_and_what_to_do_without_weights(shell: Shell, 
     calls: list[dict[str, Any]] = []
 
     def prepare(cache: Path, **how: Any) -> Any:
-        calls.append({"cache": cache, "download": how["download_allowed"], "folder": how["folder"]})
+        calls.append({"cache": cache, "download": how["download"], "folder": how["folder"]})
         how["progress"]("converting")
-        if not how["download_allowed"]:
+        if not how["download"]:
             raise ModelUnavailable("There is no embedding model yet.", hint="Use --download.")
         return read_recorded(model)
 
