@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache, lru_cache
 
-from onebrain.text.analysis import Group, fold, groups, terms
+from onebrain.text.analysis import Group, fold, groups
 from onebrain.text.languages import function_words, language_of
 
 DIRECT = 0.65  # word relevance from which a memory counts as named
@@ -115,8 +115,8 @@ def _is_word(key: str) -> bool:
 
 @lru_cache(maxsize=20_000)
 def content_terms(text: str) -> frozenset[str]:
-    language = language_of(text)
-    return frozenset(term.text for term in terms(text, language)) - _function_words(language)
+    """The terms of a text without its function words."""
+    return frozenset(term for group in groups(text) for term in group.alternatives)
 
 
 def relevance(question: tuple[Group, ...], content: str) -> float:
@@ -255,7 +255,10 @@ def restates(old: str, new: str) -> bool:
     A vector can't tell: "likes Italian food" and "likes Japanese food" are nearer to each other than many a paraphrase. A word exchanged
     for another, or a "not", makes another fact; a missed restatement leaves a twin, a false one would lose what the user said.
     """
-    before, after = content_terms(old), content_terms(new)
-    if not before or not after or _polarity(old) != _polarity(new) or not (before <= after or after <= before):
+    before, after = groups(old), groups(new)
+    gone = sum(1 for group in before if content_terms(new).isdisjoint(group.alternatives))
+    came = sum(1 for group in after if content_terms(old).isdisjoint(group.alternatives))
+    if not before or not after or (gone and came) or _polarity(old) != _polarity(new):
         return False
-    return len(before & after) / len(before | after) >= 0.75
+    shared = len(after) - came
+    return shared / (shared + gone + came) >= 0.75

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from onebrain.memory.cards import Card, SessionEvent
-from onebrain.memory.notes import day_of, number, read_page
+from onebrain.memory.notes import ReadOnce, day_of, number, read_page
 from onebrain.memory.words import Text
 from onebrain.vault.files import decode
 
@@ -45,28 +45,12 @@ class SessionMemory:
         return not self.cards and not self.events
 
 
-@dataclass(slots=True)
-class _Cache(Generic[_T]):
-    """Parsed files by path, each with the stat it was read at."""
-
-    read: Callable[[str, bytes], _T]
-    kept: dict[Path, tuple[tuple[int, int], _T]] = field(default_factory=dict)
-
-    def get(self, path: Path, name: str) -> _T:
-        stat = path.stat()
-        mark = (stat.st_mtime_ns, stat.st_size)
-        known = self.kept.get(path)
-        if known is None or known[0] != mark:
-            known = self.kept[path] = (mark, self.read(name, path.read_bytes()))
-        return known[1]
-
-
 class Shelf:
     """Reads the session memory of projects and keeps what it read for the next question of the same process."""
 
     def __init__(self) -> None:
-        self._cards = _Cache(read_card)
-        self._events = _Cache(read_events)
+        self._cards = ReadOnce(read_card)
+        self._events = ReadOnce(read_events)
 
     def load(self, project: Path) -> SessionMemory:
         problems: list[str] = []
@@ -85,7 +69,7 @@ class Shelf:
         )
 
 
-def _each(cache: _Cache[_T], project: Path, folder: str, pattern: str, problems: list[str]) -> Iterable[tuple[str, _T]]:
+def _each(cache: ReadOnce[_T], project: Path, folder: str, pattern: str, problems: list[str]) -> Iterable[tuple[str, _T]]:
     found = []
     for path in sorted((project / ROOT / folder).glob(pattern)):
         name = path.relative_to(project).as_posix()

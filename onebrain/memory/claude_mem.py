@@ -15,6 +15,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from http.client import HTTPConnection, HTTPException
@@ -116,19 +117,17 @@ class Worker:
 
     def get(self, path: str, deadline: float, **query: str | int) -> object:
         """The JSON of one request. Raises LayerOneFailed for anything but a 200 with JSON before `deadline` (time.monotonic)."""
-        connection = HTTPConnection(self.host, self.port, timeout=max(0.01, deadline - time.monotonic()))
         try:
-            connection.request("GET", f"{path}?{urlencode(query)}" if query else path, headers={"Accept": "application/json"})
-            response = connection.getresponse()
-            body = response.read(_LARGEST + 1)
+            with closing(HTTPConnection(self.host, self.port, timeout=max(0.01, deadline - time.monotonic()))) as connection:
+                connection.request("GET", f"{path}?{urlencode(query)}" if query else path, headers={"Accept": "application/json"})
+                with connection.getresponse() as response:
+                    status, body = response.status, response.read(_LARGEST + 1)
         except TimeoutError:
             raise LayerOneFailed("timed out") from None
         except (OSError, HTTPException) as error:
             raise LayerOneFailed(f"no worker answers on {self.host}:{self.port} ({error or type(error).__name__})") from error
-        finally:
-            connection.close()
-        if response.status != 200 or len(body) > _LARGEST:
-            raise LayerOneFailed(f"malformed answer from the worker ({path}: HTTP {response.status})")
+        if status != 200 or len(body) > _LARGEST:
+            raise LayerOneFailed(f"malformed answer from the worker ({path}: HTTP {status})")
         try:
             return json.loads(body)
         except ValueError:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Generic, TypeVar
 
 from onebrain.text.dates import first_day
 from onebrain.vault.files import decode
 from onebrain.vault.frontmatter import Frontmatter, read, text_of, texts
 from onebrain.vault.note import Value
 
+_T = TypeVar("_T")
 _H1 = re.compile(r"^#\s+(?P<title>.+?)\s*#*\s*$")
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}")
 _INLINE_LIST = re.compile(r"\[(?P<items>.*)\]", re.DOTALL)
@@ -72,3 +76,20 @@ def number(text: object, default: float) -> float:
     except ValueError:
         return default
     return value if abs(value) < 1e9 else default
+
+
+@dataclass(slots=True)
+class ReadOnce(Generic[_T]):
+    """Parsed files by path, read again only when their size or time changed. `read` is given the name and the bytes of a file."""
+
+    read: Callable[[str, bytes], _T]
+    kept: dict[Path, tuple[tuple[int, int], _T]] = field(default_factory=dict)
+
+    def get(self, path: Path, name: str) -> _T:
+        """Raises OSError where the file can't be read."""
+        stat = path.stat()
+        mark = (stat.st_mtime_ns, stat.st_size)
+        known = self.kept.get(path)
+        if known is None or known[0] != mark:
+            known = self.kept[path] = (mark, self.read(name, path.read_bytes()))
+        return known[1]
