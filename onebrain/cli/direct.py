@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,9 @@ from onebrain.render.json import Caution
 
 if TYPE_CHECKING:
     from onebrain.brain import Brain
+
+EMBED_SECONDS = 5.0
+"""How long a question waits for passages to be embedded. A whole vault takes minutes, and its words answer at once."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -78,16 +81,27 @@ def direct(config: Config, *, sync: bool, progress: Progress | None) -> Iterator
         cautions = (Caution("W_ENGINE_BUSY", "Another process owns the index; this answer comes from what it has indexed so far."),)
     try:
         if sync:
-            cautions = _caught_up(brain, progress)
+            cautions = _caught_up(brain, config, progress)
         yield Opened(brain, cautions)
     finally:
         brain.close()
 
 
-def _caught_up(brain: Brain, progress: Progress | None) -> tuple[Caution, ...]:
-    """What kept the index from being all of the vault. A disk that is full doesn't keep the old index from answering."""
+def _caught_up(brain: Brain, config: Config, progress: Progress | None) -> tuple[Caution, ...]:
+    """What keeps the index from being all of the vault. A question waits for all words, and for vectors only so long; a disk that is
+    full doesn't keep the old index from answering."""
     try:
-        result = brain.sync(progress)
+        held_back = brain.apply_words(None, progress=_phase("words", progress)).held_back
+        before = left = brain.pending()[1]
+        if before and config.search.embed.auto:
+            left = brain.apply_vectors(budget_s=EMBED_SECONDS, progress=_phase("vectors", progress))
     except StorageFull as full:
         return (Caution("W_STORAGE", f"{full.message} The answer comes from what was indexed before."),)
-    return (Caution("W_HELD_BACK", result.held_back),) if result.held_back else ()
+    held = (Caution("W_HELD_BACK", held_back),) if held_back else ()
+    advice = "`onebrain search reindex` finishes it, `onebrain daemon start` in the background."
+    behind = (Caution("W_INDEX_BEHIND", f"{left:,} passages can't be found by meaning yet: {advice}"),)
+    return (*held, *(behind if 0 < left < before else ()))  # with no model nothing was embedded, and `stages` says so
+
+
+def _phase(name: str, progress: Progress | None) -> Callable[[int, int], None] | None:
+    return None if progress is None else lambda done, total: progress(name, done, total)

@@ -39,7 +39,8 @@ def run(
     asked = running.of_corpus(records, corpus or [], current.config.vault.name)
     if fresh:
         file.unlink(missing_ok=True)
-    with current.brain(sync=True) as brain, Bar(current.terminal, shown=current.terminal.err_tty and not quiet) as bar:
+    with current.brain() as brain, Bar(current.terminal, shown=current.terminal.err_tty and not quiet) as bar:
+        brain.reindex(progress=bar.update)  # all of it: figures of half an index mean nothing
         counts = running.run(
             asked,
             brain.ask,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 from types import ModuleType
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 
 from onebrain.cli.direct import direct
-from onebrain.config import Config, Search
+from onebrain.config import Config, Embed, Search
 from onebrain.errors import IndexBusy, IndexDamaged, StorageFull
 
 CONFIG = Config(Path("/v"), None, Path("/d"), Search("c"))
@@ -42,11 +43,20 @@ def log(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
                 raise cls.fails[access.value]
             return cls()
 
-        def sync(self, progress: object) -> Synced:
-            done.append("sync")
-            if "sync" in self.fails:
-                raise self.fails["sync"]
+        left = [0, 0]
+
+        def apply_words(self, paths: None, *, progress: object) -> Synced:
+            done.append("words")
+            if "words" in self.fails:
+                raise self.fails["words"]
             return self.synced
+
+        def pending(self) -> tuple[int, int]:
+            return 0, self.left[0]
+
+        def apply_vectors(self, *, budget_s: float, progress: object) -> int:
+            done.append(f"vectors for {budget_s} s")
+            return self.left[1]
 
         def close(self) -> None:
             done.append("close")
@@ -71,7 +81,7 @@ def brain() -> Any:
 def test_an_owner_catches_up_first_where_asked(log: list[Any]) -> None:
     assert codes(log, sync=True) == []
     assert codes(log, sync=False) == []
-    assert log == ["owner", "sync", "used", "close", "owner", "used", "close"]
+    assert log == ["owner", "words", "used", "close", "owner", "used", "close"]
 
 
 def test_beside_an_owner_one_reads_and_says_so(log: list[Any]) -> None:
@@ -87,9 +97,9 @@ def test_where_even_reading_fails_the_error_tells(log: list[Any]) -> None:
 
 
 def test_a_full_disk_does_not_keep_the_old_index_from_answering(log: list[Any]) -> None:
-    brain().fails = {"sync": StorageFull("full")}
+    brain().fails = {"words": StorageFull("full")}
     assert codes(log, sync=True) == ["W_STORAGE"]
-    assert log == ["owner", "sync", "used", "close"]
+    assert log == ["owner", "words", "used", "close"]
 
 
 def test_what_is_held_back_is_told(log: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,10 +107,28 @@ def test_what_is_held_back_is_told(log: list[Any], monkeypatch: pytest.MonkeyPat
     assert codes(log, sync=True) == ["W_HELD_BACK"]
 
 
+@pytest.mark.parametrize(
+    ("left", "auto", "told", "embedded"),
+    [
+        ([0, 0], True, [], False),
+        ([255, 0], True, [], True),
+        ([255, 40], True, ["W_INDEX_BEHIND"], True),
+        ([255, 255], True, [], True),  # no model
+        ([255, 40], False, [], False),
+    ],
+)
+def test_a_question_waits_for_vectors_only_so_long(log: list[Any], left: list[int], auto: bool, told: list[str], embedded: bool) -> None:
+    brain().left = left
+    config = replace(CONFIG, search=Search("c", embed=Embed(auto=auto)))
+    with direct(config, sync=True, progress=None) as opened:
+        assert [caution.code for caution in opened.cautions] == told
+    assert ("vectors for 5.0 s" in log) is embedded
+
+
 def test_a_brain_is_given_back_whatever_happens(log: list[Any]) -> None:
     with pytest.raises(KeyboardInterrupt), direct(CONFIG, sync=False, progress=None):
         raise KeyboardInterrupt
-    brain().fails = {"sync": IndexDamaged("damaged")}
+    brain().fails = {"words": IndexDamaged("damaged")}
     with pytest.raises(IndexDamaged):
         codes(log, sync=True)
-    assert log == ["owner", "close", "owner", "sync", "close"]
+    assert log == ["owner", "close", "owner", "words", "close"]
