@@ -199,8 +199,13 @@ class Service:
         self.writer.retry()
 
     def _can_look(self) -> bool:
-        """Whether the directory under the vault's name is the one we watch. Another one, or none, tells nothing about the notes."""
-        return self.watcher.there() and (self.watcher.problem is not None or self.watcher.still_valid())
+        """Whether the directory under the vault's name is the one we know. Another one, or none, tells nothing about the notes."""
+        return self.watcher.same_vault()
+
+    def _lost_sight(self) -> bool:
+        """Whether there is a vault to watch that we don't watch, though the system could."""
+        watcher = self.watcher
+        return watcher.there() and not (watcher.same_vault() if watcher.problem else watcher.still_valid())
 
     # questions
 
@@ -241,7 +246,7 @@ class Service:
         now = self.clocks()
         if slept(self._before, now):
             self._watch("the machine slept")
-        elif self.watcher.there() and not self._can_look():
+        elif self._lost_sight():
             self._watch("the vault came back, or another one is mounted in its place")
         self._before = now
         self._periodic(now)

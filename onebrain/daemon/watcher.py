@@ -117,13 +117,14 @@ class Watcher:
             observer.stop()
             observer.join(5)
 
-    def still_valid(self) -> bool:
-        """Whether we watch, and the directory that is watched is the one that bears the vault's name now.
+    def same_vault(self) -> bool:
+        """Whether the directory that bears the vault's name now is the one that was there at the start."""
+        return self.identity is not None and self.identity == identity(self._vault)
 
-        A directory made anew may get the number of the one that was deleted; but then the thread that watched that one has ended.
-        """
+    def still_valid(self) -> bool:
+        """Whether the vault is watched. A directory made anew may get the number of one that was deleted, but nobody watches it."""
         observer = self._observer
-        if observer is None or not observer.is_alive() or self.identity != identity(self._vault):
+        if observer is None or not observer.is_alive() or not self.same_vault():
             return False
         reader = getattr(observer, "_inotify_fd", None)  # watchdog's own thread, of which it has no public name
         return all(emitter.is_alive() for emitter in observer.emitters) and (reader is None or reader.is_alive())

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 from disk_brain import DiskBrain
+
+sys.path.append(str(Path(__file__).parent.parent / "index"))  # for `equal`, the comparison of an index with its vault
 
 
 @pytest.fixture

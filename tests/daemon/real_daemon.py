@@ -8,10 +8,11 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from onebrain.brain import Access, Brain, VaultReader
+from onebrain.brain import Access, Brain
 from onebrain.config import Config, load
 from onebrain.daemon import process
 from onebrain.index.opening import open_index
+from onebrain.index.reading import VaultReader
 from onebrain.models.twins import HashEmbedder, OverlapReranker
 from onebrain.vault.parse import Settings
 

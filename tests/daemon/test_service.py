@@ -17,7 +17,7 @@ import pytest
 from disk_brain import DiskBrain, until
 
 from onebrain.config import Config, Daemon, Embed, Scheduled, Search
-from onebrain.daemon import client, service, wire
+from onebrain.daemon import client, service, watcher, wire
 from onebrain.daemon.server import Call
 from onebrain.daemon.service import Clocks, Ending, Outcome, Service, slept
 from onebrain.errors import BadConfig, ConfigProblem, OneBrainError
@@ -204,17 +204,18 @@ def test_every_ten_minutes_everything_is_looked_at(begin: Begin, config: Config,
 
 
 def test_what_can_not_be_watched_is_looked_at_often(begin: Begin, brain: DiskBrain, vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(self: object) -> bool:
-        self.problem = "the system can't watch: no space"  # type: ignore[attr-defined]
-        return False
+    class Full:
+        def schedule(self, *_: object, **__: object) -> None:
+            raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(service.Watcher, "start", refuse)
+    monkeypatch.setattr(watcher, "Observer", Full)
     monkeypatch.setattr(service, "UNWATCHED_SECONDS", 0.1)
     life = begin()
     (vault / "a.md").write_text("1")
     assert until(lambda: brain.words == {"a.md": "1"})
     assert not life.service.status()["watching"]
-    assert life.service.status()["notices"] == ["the system can't watch: no space; looking every 0 s instead"]
+    told = f"the system can't watch {os.path.realpath(vault)}: No space left on device; looking every 0 s instead"
+    assert life.service.status()["notices"] == [told]
 
 
 def test_models_are_unloaded_when_idle_and_come_back_with_a_question(begin: Begin, config: Config, brain: DiskBrain) -> None:

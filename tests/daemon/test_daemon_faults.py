@@ -1,0 +1,355 @@
+"""Real daemons in processes of their own, treated badly. Each test says what it proves; the index must equal the disk afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from disk_brain import until
+from index_rig import equal
+from real_daemon import config_of, open_brain
+
+from onebrain.config import Config
+from onebrain.daemon import client, process, wire
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="uses signals")
+HERE = Path(__file__).parent
+WORDS = ["anvil", "bucket", "cactus", "dragon", "eleven", "flute", "goblin", "hammock", "igloo", "jigsaw", "kettle", "lobster"]
+
+
+@dataclass
+class Home:
+    """A vault with a daemon on it, and the `onebrain` command."""
+
+    vault: Path
+    data: Path
+    children: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    strangers: set[int] = field(default_factory=set)
+
+    @property
+    def config(self) -> Config:
+        return config_of(self.vault, self.data)
+
+    @property
+    def env(self) -> dict[str, str]:
+        own = {"ONEBRAIN_DATA_DIR": str(self.data), "ONEBRAIN_VAULT": str(self.vault), "ONEBRAIN_NO_DAEMON": "0"}
+        return {**os.environ, **own}
+
+    def write(self, name: str, text: str) -> None:
+        path = self.vault / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+
+    def daemon(self) -> subprocess.Popen[bytes]:
+        """The real Brain with models made of hashes, once it answers."""
+        child = subprocess.Popen([sys.executable, str(HERE / "real_daemon.py"), str(self.vault), str(self.data)], stderr=subprocess.DEVNULL)
+        self.children.append(child)
+        assert until(lambda: (self.told("ping") or {}).get("pid") == child.pid, 30)
+        return child
+
+    def command(self, *argv: str, **more: str) -> subprocess.CompletedProcess[str]:
+        words = [sys.executable, "-m", "onebrain", *argv]
+        return subprocess.run(words, env=self.env | more, capture_output=True, text=True, timeout=60, check=False)
+
+    def told(self, verb: str) -> dict[str, Any] | None:
+        found = process.told(self.config, verb)
+        if found is not None:
+            self.strangers.add(found["pid"])
+        return found
+
+    def find(self, word: str) -> list[str]:
+        """Paths that a running daemon finds by words."""
+        address = process.address_of(self.config)
+        assert address is not None
+        pieces: list[bytes] = []
+        request = client.command(["search", "search", word, "--json"], self.env, str(self.vault))
+        assert client.converse(address, request, lambda kind, piece: pieces.append(piece) if kind == wire.OUT else None) == 0
+        return [hit["doc_path"] for hit in json.loads(b"".join(pieces))["data"]["hits"]]
+
+    def compare(self) -> None:
+        """With no daemon running: catch up as the next command does, then manifest, Whoosh, Chroma and disk are equal, vectors found."""
+        with open_brain(self.config) as brain:
+            brain.sync()
+            assert brain._index.indexer is not None
+            equal(brain._index.indexer)
+
+    def settled(self) -> bool:
+        state = self.told("status") or {}
+        return state.get("state") == "idle" and state["pending"] == {"words": 0, "vectors": 0}
+
+
+@pytest.fixture
+def home(tmp_path: Path, vault: Path) -> Iterator[Home]:
+    (vault / "onebrain.yml").write_text("search:\n  hyde:\n    writer: off\n")
+    own = Home(vault, tmp_path / "data")
+    for n, word in enumerate(WORDS):
+        own.write(f"n{n}.md", f"# Note {n}\n\nThe {word} was said.\n\n## More\n\nSecond part of {n}.\n")
+    yield own
+    for child in own.children:
+        child.kill()
+        child.wait()
+    for pid in own.strangers - {child.pid for child in own.children}:
+        if f"{own.vault}" in command_line(pid):
+            os.kill(pid, signal.SIGKILL)
+
+
+def command_line(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return ""
+
+
+def edit(home: Home, chance: random.Random, turn: int) -> None:
+    """One thing that people, editors and sync tools do to a vault."""
+    notes = sorted(home.vault.glob("*.md"))
+    one, other = chance.choice(notes), home.vault / f"m{chance.randrange(20)}.md"
+    kind = chance.random()
+    text = f"# Turn {turn}\n\nword{chance.randrange(50)} {chance.random()}\n\n## Part\n\nmore of {turn}\n"
+    if kind < 0.4:
+        one.write_text(text)
+    elif kind < 0.6:
+        other.write_text(text)
+    elif kind < 0.75:
+        outside = home.vault.parent / "staged"
+        outside.write_text(text)
+        os.replace(outside, one)
+    elif kind < 0.9:
+        one.rename(other)
+    elif len(notes) > 6:
+        one.unlink()
+
+
+def kill_while_editing(home: Home, seed: int) -> None:
+    chance = random.Random(seed)
+    child = home.daemon()
+    stop = threading.Event()
+
+    def edits() -> None:
+        turn = 0
+        while not stop.wait(chance.random() * 0.03):
+            edit(home, chance, turn)
+            turn += 1
+
+    editing = threading.Thread(target=edits)
+    editing.start()
+    try:
+        time.sleep(random.Random(-seed).random() * 1.5)
+        child.kill()
+        child.wait()
+    finally:
+        stop.set()
+        editing.join()
+
+
+def test_a_daemon_killed_during_edits_leaves_nothing_lost_or_doubled(home: Home) -> None:
+    """kill -9 at a random moment; the next daemon finds the dead one's socket, heals, and equals the disk."""
+    kill_while_editing(home, 1)
+    child = home.daemon()
+    assert until(home.settled, 20)
+    child.terminate()
+    assert child.wait(20) == 0
+    home.compare()
+
+
+@pytest.mark.slow
+def test_a_daemon_killed_at_ten_moments_of_one_index(home: Home) -> None:
+    for seed in range(10, 20):
+        kill_while_editing(home, seed)
+    home.compare()
+
+
+def test_two_daemons_on_one_vault_are_impossible(home: Home) -> None:
+    """The second one ends with 77 and names the first; so does every other attempt to own the index."""
+    first = home.daemon()
+    again = home.command("daemon", "run")
+    assert again.returncode == 77
+    assert f"A daemon already runs for {home.vault} (process {first.pid})." in again.stderr
+    assert home.told("ping") == {"pid": first.pid, "version": client.__version__}
+
+
+def test_two_starts_at_once_end_with_one_daemon(home: Home) -> None:
+    """Both succeed and name the same process; a third start says it already runs; a stop leaves nobody."""
+    with ThreadPoolExecutor(2) as pool:
+        both = list(pool.map(lambda _: home.command("daemon", "start", "--json"), range(2)))
+    assert [done.returncode for done in both] == [0, 0], [done.stderr for done in both]
+    pids = {json.loads(done.stdout)["data"]["pid"] for done in both}
+    assert home.told("ping") is not None
+    assert pids == home.strangers
+    third = json.loads(home.command("daemon", "start", "--json").stdout)["data"]
+    assert third["already_running"] is True and third["pid"] in pids
+    stopped = home.command("daemon", "stop", "--json")
+    assert json.loads(stopped.stdout)["data"] == {"stopped": True, "pid": third["pid"]}
+    assert until(lambda: str(home.vault) not in command_line(third["pid"]))
+    assert list((home.data / "run").iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_started_daemon_has_a_session_of_its_own(home: Home) -> None:
+    """Closing the terminal, or Ctrl-C in it, doesn't reach it."""
+    done = home.command("daemon", "start", "--json")
+    pid = json.loads(done.stdout)["data"]["pid"]
+    home.strangers.add(pid)
+    assert os.getsid(pid) == pid != os.getsid(0)
+    assert home.command("daemon", "stop").returncode == 0
+
+
+def test_what_a_crash_leaves_is_no_daemon(home: Home) -> None:
+    """A stale socket, and an address with the number of a process that lives: a command answers by itself, a start works."""
+    child = home.daemon()
+    child.kill()
+    child.wait()
+    file = Path(wire.address_file(str(home.data / "run"), str(home.vault)))
+    stale = json.loads(file.read_text())
+    assert Path(stale["unix"]).exists()
+    file.write_text(json.dumps(stale | {"pid": os.getpid()}))
+    answer = home.command("search", "search", "dragon", "--json")
+    assert [hit["doc_path"] for hit in json.loads(answer.stdout)["data"]["hits"]] == ["n3.md"]
+    status = json.loads(home.command("daemon", "status", "--json").stdout)
+    assert status["ok"] and status["data"]["running"] is False
+    assert home.daemon().pid != os.getpid()
+    assert home.find("dragon") == ["n3.md"]
+
+
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, pytest.param(signal.SIGINT, marks=SLOW), pytest.param(signal.SIGHUP, marks=SLOW)])
+def test_every_polite_signal_ends_it_in_order(home: Home, number: signal.Signals) -> None:
+    """What was saved just before is indexed, the socket is gone, the exit code is 0."""
+    child = home.daemon()
+    assert until(home.settled, 20)
+    home.write("last.md", "# Last\n\nlastword\n")
+    time.sleep(0.1)
+    child.send_signal(number)
+    assert child.wait(20) == 0
+    assert list((home.data / "run").iterdir()) == []
+    with open_brain(home.config) as brain, brain.library() as library:
+        assert "last.md" in library.notes()
+
+
+@pytest.mark.slow
+def test_a_frozen_owner_is_read_beside(home: Home) -> None:
+    """A daemon that owns the index and doesn't answer: the command answers from what is indexed, says so, and exits 0."""
+    child = home.daemon()
+    assert until(home.settled, 20)
+    child.send_signal(signal.SIGSTOP)
+    try:
+        answer = home.command("search", "search", "dragon", "--json")
+        stop = home.command("daemon", "stop")
+    finally:
+        child.send_signal(signal.SIGCONT)
+    assert answer.returncode == 0, answer.stderr
+    told = json.loads(answer.stdout)
+    assert [hit["doc_path"] for hit in told["data"]["hits"]] == ["n3.md"]
+    assert [warning["code"] for warning in told["warnings"]] == ["W_ENGINE_BUSY"]
+    assert stop.returncode == 77 and str(child.pid) in stop.stderr
+
+
+@pytest.mark.slow
+def test_a_newer_release_takes_over_and_answers(home: Home) -> None:
+    """The old daemon lets running questions end and becomes the new one, under the same number and with the socket in the same place."""
+    done = json.loads(home.command("daemon", "start", "--json").stdout)["data"]
+    before = json.loads(home.command("daemon", "status", "--json").stdout)["data"]
+    address = process.address_of(home.config)
+    assert address is not None
+    newer = client.command(["search", "status"], home.env, str(home.vault)) | {"version": "999.0"}
+    with pytest.raises(client.Older):
+        client.converse(address, newer, lambda *_: None)
+    time.sleep(0.2)
+    assert until(lambda: (home.told("status") or {"since": before["since"]})["since"] != before["since"], 30)
+    after = home.told("status")
+    assert after is not None and after["pid"] == done["pid"]
+    assert home.find("dragon") == ["n3.md"]
+    assert home.command("daemon", "stop").returncode == 0
+
+
+@pytest.mark.slow
+def test_a_changed_configuration_is_taken_over(home: Home) -> None:
+    home.write("private/a.md", "# A\n\nquartz\n")
+    assert home.command("daemon", "start").returncode == 0
+    assert until(lambda: home.find("quartz") == ["private/a.md"])
+    (home.vault / "onebrain.yml").write_text("search:\n  exclude: [private]\n  hyde:\n    writer: off\n")
+    assert until(lambda: home.told("ping") is not None and home.find("quartz") == [], 30)
+    assert home.command("daemon", "stop").returncode == 0
+
+
+def test_a_broken_configuration_is_said_at_the_start(home: Home) -> None:
+    (home.vault / "onebrain.yml").write_text("search: [\n")
+    done = home.command("daemon", "start")
+    assert done.returncode == 65 and "onebrain.yml" in done.stderr
+
+
+def test_a_data_directory_that_can_not_be_written_is_said(home: Home) -> None:
+    """The daemon can't start, says where and what to do, and nothing is left running."""
+    home.data.write_text("a file where a directory should be")
+    done = home.command("daemon", "run")
+    assert done.returncode == 1
+    assert str(home.data) in done.stderr and "Traceback" not in done.stderr
+
+
+def test_garbage_and_hanging_clients_of_a_real_daemon(home: Home) -> None:
+    child = home.daemon()
+    address = process.address_of(home.config)
+    assert address is not None
+    rude = []
+    for sent in (b"", b"\xff" * 64, b"GET /", b"\x00\x00\x00\x10{", wire.packed({"protocol": 1, "control": "stop!"})):
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(address["unix"])
+        connection.sendall(sent)
+        rude.append(connection)
+    assert home.find("dragon") == ["n3.md"]
+    for connection in rude:
+        connection.close()
+    assert child.poll() is None
+
+
+@pytest.mark.slow
+def test_two_hundred_questions_at_once_to_a_real_daemon(home: Home) -> None:
+    """All are answered, each with its own answer, none twice."""
+    home.daemon()
+    assert until(home.settled, 20)
+    with ThreadPoolExecutor(200) as pool:
+        found = list(pool.map(lambda n: home.find(WORDS[n % 12]), range(200)))
+    assert found == [[f"n{n % 12}.md"] for n in range(200)]
+
+
+def test_what_was_saved_is_found_at_once(home: Home) -> None:
+    """Never wrong: new, changed, renamed and deleted notes, each asked for in the same moment."""
+    home.daemon()
+    assert until(home.settled, 20)
+    steps: list[tuple[Callable[[], object], str, list[str]]] = [
+        (lambda: home.write("new.md", "# New\n\npumpernickel\n"), "pumpernickel", ["new.md"]),
+        (lambda: home.write("new.md", "# New\n\nzeppelin\n"), "pumpernickel", []),
+        (lambda: None, "zeppelin", ["new.md"]),
+        (lambda: (home.vault / "new.md").rename(home.vault / "New.md"), "zeppelin", ["New.md"]),
+        (lambda: (home.vault / "New.md").unlink(), "zeppelin", []),
+    ]
+    for step, word, expected in steps:
+        step()
+        time.sleep(0.03)  # the system tells of an event within a millisecond or two; a loaded machine takes longer
+        assert home.find(word) == expected, word
+
+
+@pytest.mark.slow
+def test_a_checkout_of_five_thousand_files(home: Home) -> None:
+    home.daemon()
+    assert until(home.settled, 20)
+    for n in range(5000):
+        home.write(f"many/{n % 50}/c{n}.md", f"# C{n}\n\nchecked out{' with the quartz' if n == 4999 else ''}\n")
+    assert until(lambda: home.find("quartz") == ["many/49/c4999.md"], 60)
+    state = home.told("status")
+    assert state is not None and state["pending"]["words"] == 0
