@@ -80,6 +80,7 @@ def ask(
     no_daemon: NoDaemon = False,
 ) -> None:
     current = session(ctx)
+    current.command = "recall"
     question = " ".join(words or ()).strip()
     recalled = refusal(question)
     if recalled is None:

@@ -17,13 +17,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import datetime
 from http.client import HTTPConnection, HTTPException
 from typing import TypeVar
 from urllib.parse import urlencode
 
-from onebrain.errors import BadRequest, OneBrainError
+from onebrain.errors import BadRequest
 from onebrain.memory.activation import relevance, topic
+from onebrain.memory.observations import LayerOneFailed, Observation, as_object, observations
 from onebrain.memory.recall import TOP, LayerOne, LayerState, SemanticHit
 from onebrain.text.analysis import Group
 
@@ -36,36 +36,6 @@ PAGE = 100
 _LARGEST = 16 * 1024 * 1024
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 _T = TypeVar("_T")
-
-
-class LayerOneFailed(OneBrainError):
-    """No usable answer in time. `reason` is what to tell the user; a malformed answer is one reason among others."""
-
-    code = "E_CLAUDE_MEM"
-
-
-@dataclass(frozen=True, slots=True)
-class Observation:
-    """A record of claude-mem. `created_at` is ISO with offset, `session` the worker's own id."""
-
-    id: int
-    session: str
-    created_at: str
-    project: str
-    title: str
-    text: str
-
-    @property
-    def citation(self) -> str:
-        return f"session {self.session} (#{self.id}, {self.created_at})"
-
-    @property
-    def day(self) -> str:
-        return self.created_at[:10]
-
-    @property
-    def content(self) -> str:
-        return f"{self.title}. {self.text}" if self.title and not self.text.startswith(self.title) else self.text or self.title
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +115,14 @@ def _settings(text: str | None) -> Mapping[str, str]:
 
 
 def state(worker: Worker, deadline: float) -> WorkerState:
-    health = _object(worker.get("/api/health", deadline), "/api/health")
+    health = as_object(worker.get("/api/health", deadline), "/api/health")
     if health.get("status") != "ok":
         raise LayerOneFailed("the worker is not ready yet")
     try:
-        semantic = str(_object(worker.get("/api/chroma/status", deadline), "/api/chroma/status").get("status") or "unknown")
+        semantic = str(as_object(worker.get("/api/chroma/status", deadline), "/api/chroma/status").get("status") or "unknown")
     except LayerOneFailed:
         semantic = "unknown"  # older workers lack the route
-    stats = _object(worker.get("/api/stats", deadline), "/api/stats").get("database")
+    stats = as_object(worker.get("/api/stats", deadline), "/api/stats").get("database")
     count = stats.get("observations") if isinstance(stats, dict) else None
     return WorkerState(str(health.get("version") or "unknown"), semantic, count if isinstance(count, int) else None)
 
@@ -165,14 +135,14 @@ def search(
     only = {"project": project} if project else {}
     for text in dict.fromkeys((question, *keywords)):
         answer = worker.get("/api/search", deadline, query=text, limit=limit, type="observations", dateStart=EPOCH, format="json", **only)
-        for record in observations(_object(answer, "/api/search").get("observations")):
+        for record in observations(as_object(answer, "/api/search").get("observations")):
             found.setdefault(record.id, record)
     return list(found.values())
 
 
 def newest(worker: Worker, deadline: float) -> str | None:
     """When the newest record was made (ISO), None for an empty store."""
-    items = _object(worker.get("/api/observations", deadline, limit=1, offset=0), "/api/observations").get("items")
+    items = as_object(worker.get("/api/observations", deadline, limit=1, offset=0), "/api/observations").get("items")
     return max((record.created_at for record in observations(items)), default=None)
 
 
@@ -181,58 +151,12 @@ def dump(worker: Worker, deadline: float, project: str | None = None) -> list[Ob
     found: dict[int, Observation] = {}
     only = {"project": project} if project else {}
     while True:
-        page = _object(worker.get("/api/observations", deadline, limit=PAGE, offset=len(found), **only), "/api/observations")
+        page = as_object(worker.get("/api/observations", deadline, limit=PAGE, offset=len(found), **only), "/api/observations")
         records = observations(page.get("items"))
         before = len(found)
         found.update((record.id, record) for record in records)
         if not page.get("hasMore") or len(found) == before:
             return sorted(found.values(), key=lambda record: (record.created_at, record.id))
-
-
-def observations(items: object) -> list[Observation]:
-    """Raises LayerOneFailed unless `items` is a list of records with an integer id and a readable time."""
-    if not isinstance(items, list):
-        raise LayerOneFailed("malformed answer from the worker (records are not a list)")
-    return [_observation(item) for item in items]
-
-
-def _observation(item: object) -> Observation:
-    fields = _object(item, "a record")
-    number, created = fields.get("id"), fields.get("created_at")
-    try:
-        datetime.fromisoformat(str(created))
-    except ValueError:
-        raise LayerOneFailed("malformed answer from the worker (a record without a time)") from None
-    if not isinstance(number, int) or isinstance(number, bool):
-        raise LayerOneFailed("malformed answer from the worker (a record without an id)")
-    told = " ".join(filter(None, (_line(fields.get(key)) for key in ("subtitle", "narrative", "text"))))
-    return Observation(
-        id=number,
-        session=_line(fields.get("memory_session_id")) or "unknown",
-        created_at=str(created),
-        project=_line(fields.get("project")),
-        title=_line(fields.get("title")),
-        text=told or " ".join(_facts(fields.get("facts"))),
-    )
-
-
-def _facts(value: object) -> list[str]:
-    """`facts` is a JSON list in a string; a plain string is one fact."""
-    try:
-        parsed = json.loads(value) if isinstance(value, str) else value
-    except ValueError:
-        parsed = [value]
-    return [_line(fact) for fact in parsed] if isinstance(parsed, list) else []
-
-
-def _object(value: object, what: str) -> dict[str, object]:
-    if not isinstance(value, dict):
-        raise LayerOneFailed(f"malformed answer from the worker ({what} is not an object)")
-    return value
-
-
-def _line(value: object) -> str:
-    return " ".join(value.split()) if isinstance(value, str) else ""
 
 
 def ranked(question: tuple[Group, ...], records: Sequence[Observation]) -> list[tuple[Observation, float]]:

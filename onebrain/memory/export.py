@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from onebrain.memory.claude_mem import Observation
+from onebrain.memory.observations import Observation
 
 HEADER = """# Semantic Memory Export
 

@@ -167,13 +167,13 @@ def _claims(lines: Sequence[LineHit], archive: Archive) -> tuple[Claim, ...]:
             newest = _follow(hit.record, records)
             if not newest.deprecated:
                 current.setdefault(newest.id, newest)
-    claims = [claim for record in sorted(current.values(), key=_newest_first) for claim in _of_record(record, "", best)]
+    claims = [claim for record in sorted(current.values(), key=_newest_first) for claim in _of_record(record, "", lines)]
     loose = [hit for hit in lines if best and (hit.record is None or hit.record.id not in current | older)]
     claims += [Claim("", plain(hit.text), hit.citation, hit.day) for hit in loose]
     claims = claims[:CLAIMS]
     for record in sorted(older.values(), key=_newest_first):
         end = f"superseded by {record.superseded_by}" if record.superseded_by else "no longer in force"
-        claims += _of_record(record, f"Older, for context ({end}): ", best)[:1]
+        claims += _of_record(record, f"Older, for context ({end}): ", lines)[:1]
     return tuple({claim.cite: claim for claim in claims}.values())
 
 
@@ -191,10 +191,10 @@ def _newest_first(record: Record) -> tuple[int, str, int]:
 
 
 def _of_record(record: Record, lead: str, hits: Sequence[LineHit]) -> list[Claim]:
-    """The heading of a record, its decision, and the line of it that was found."""
-    own = [(hit.line, hit.text) for hit in hits if hit.record == record and hit.line != record.line][:1]
-    quoted = [(record.line, record.text), *([record.decision] if record.decision else own)]
-    return [Claim(lead if at == 0 else "", plain(text), f"{record.path}:{line}", record.day) for at, (line, text) in enumerate(quoted)]
+    """The heading of a record, its decision, and the best lines of it that were found."""
+    found = [(hit.line, hit.text) for hit in hits if hit.record == record][:2]
+    quoted = dict([(record.line, record.text), *([record.decision] if record.decision else []), *found])
+    return [Claim(lead if line == record.line else "", plain(text), f"{record.path}:{line}", record.day) for line, text in quoted.items()]
 
 
 def _with_semantic(claims: tuple[Claim, ...], hits: Sequence[SemanticHit], *, diverging: bool) -> tuple[Claim, ...]:

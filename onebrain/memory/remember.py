@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from datetime import date
 
 from onebrain.errors import BadRequest
-from onebrain.memory.activation import Strength, reinforce, restates, topic
+from onebrain.memory.activation import Strength, reinforce, topic
 from onebrain.memory.memories import DISTILLED, Memory
+from onebrain.memory.restating import restates
 from onebrain.memory.secrets import secret_in
 from onebrain.memory.store import with_keys
 from onebrain.text.analysis import fold

@@ -19,10 +19,10 @@ from onebrain.memory.activation import (
     recency_boost,
     reinforce,
     relevance,
-    restates,
     state,
     topic,
 )
+from onebrain.memory.restating import restates
 
 NOW = date(2026, 7, 15)
 

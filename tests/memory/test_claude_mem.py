@@ -15,7 +15,8 @@ import pytest
 from onebrain.errors import BadRequest
 from onebrain.memory import claude_mem
 from onebrain.memory.activation import topic
-from onebrain.memory.claude_mem import LayerOneFailed, Observation, Worker
+from onebrain.memory.claude_mem import Worker
+from onebrain.memory.observations import LayerOneFailed, Observation, observations
 from onebrain.memory.recall import LayerState
 
 Route = Callable[[dict[str, str]], Any]
@@ -229,7 +230,7 @@ def test_a_dump_holds_every_record_oldest_first(fake: FakeWorker, monkeypatch: p
 
 
 def test_facts_and_narrative_are_read_as_text() -> None:
-    read = claude_mem.observations(
+    read = observations(
         [{**record(1, ""), "title": "Drop\nkafka", "narrative": "No one to run it."}, {**record(2, ""), "facts": '["a b", "c"]'}]
     )
     assert [r.content for r in read] == ["Drop kafka. No one to run it.", "a b c"]

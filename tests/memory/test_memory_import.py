@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Shell
+from memory_shell import Shell
 
 SCHEMA = """
 CREATE TABLE memories (

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
-from conftest import Shell
+from memory_shell import Shell
 
 from onebrain.memory.secrets import secret_in
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from onebrain.memory.audit import LineHit, read_archive
-from onebrain.memory.claude_mem import Observation
 from onebrain.memory.export import appended
+from onebrain.memory.observations import Observation
 from onebrain.memory.recall import LayerOne, LayerState, Outcome, Recalled, SemanticHit, agree, recall, refusal
 from onebrain.memory.recall_text import data, text
 
