@@ -265,6 +265,8 @@ def argv_of(request: Request) -> list[str]:
         words.append("--all")
     if not request.rerank:
         words.append("--no-rerank")
+    if not request.write_hyde:
+        words.append("--no-hyde")
     if request.min_score is not None:
         words += ["--min-score", str(request.min_score)]
     return [*words, "--", request.text]

@@ -33,6 +33,7 @@ from onebrain.vault.links import LinkResolver
 from onebrain.vault.note import EventKind, Status
 from onebrain.web import markdown, omnisearch, views
 from onebrain.web.guard import Door, Guard
+from onebrain.web.views import Stage
 
 T = TypeVar("T")
 
@@ -63,7 +64,7 @@ def templates() -> Environment:
     environment.filters["key"] = lambda text: hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:12]
     environment.filters["stem"] = _stem
     environment.globals.update(note_url=markdown.note_url, cited=views.cited, others=views.others, timeline=views.timeline)
-    environment.globals.update(Mode=Mode, Verdict=Verdict)
+    environment.globals.update(Mode=Mode, Verdict=Verdict, troubles=views.troubles)
     return environment
 
 
@@ -79,11 +80,11 @@ class Page:
         self._templates.globals.update(vault=vault.name, obsidian=partial(obsidian_uri, vault.name))
 
     async def home(self, request: HttpRequest) -> Response:
-        """The whole page. A question in the address is answered by words at once, like one that is typed (`full=1`: wholly)."""
+        """The whole page. A question in the address is answered by words at once, then wholly (`stage=full`: wholly at once)."""
         form, results = views.Asked(), ""
         try:
             form = views.asked(request.query_params)
-            results = await self._results(form, full=request.query_params.get("full") == "1")
+            results = await self._results(form, _stage(request), then=Stage.FULL)
         except OneBrainError as error:
             results = self._fragment("problem.html", error=error)
         facets = await self._peek(lambda library: views.facets(library.notes().values()))
@@ -92,21 +93,22 @@ class Page:
     async def answer(self, request: HttpRequest) -> Response:
         try:
             form = views.asked(request.query_params)
-            body = await self._results(form, full=request.query_params.get("stage") == "full")
+            body = await self._results(form, _stage(request), then=Stage.MEANING)
         except OneBrainError as error:
             return HTMLResponse(self._fragment("problem.html", error=error))
         query = form.query_string()
         return HTMLResponse(body, headers={"HX-Replace-Url": f"/?{query}" if query else "/"})
 
-    async def _results(self, form: views.Asked, *, full: bool) -> str:
+    async def _results(self, form: views.Asked, stage: Stage, then: Stage) -> str:
+        """What `stage` finds; the fragment of the words alone asks for `then` by itself."""
         if not form.q:
-            lately = await self._peek(_lately) or ()
-            return self._fragment("empty.html", lately=lately)
+            return self._fragment("empty.html", lately=await self._peek(_lately) or ())
         if not await run_in_threadpool(self._desk.has_index):
             return self._fragment("no_index.html")
-        report = await run_in_threadpool(self._desk.ask, views.request_of(form, self._today(), words_only=not full))
-        name = "report.html" if full else "words.html"
-        return self._fragment(name, form=form, report=report, said=views.summary(report) if full else "")
+        report = await run_in_threadpool(self._desk.ask, views.request_of(form, self._today(), stage))
+        if stage is Stage.WORDS:
+            return self._fragment("words.html", form=form, report=report, next=then)
+        return self._fragment("report.html", form=form, report=report, said=views.summary(report))
 
     async def note(self, request: HttpRequest) -> Response:
         """A note with lines `line`..`end` marked: a fragment for the reader, a page of its own for everybody else."""
@@ -175,6 +177,11 @@ class Page:
 
 def _stem(path: str) -> str:
     return path.rsplit("/", 1)[-1].removesuffix(".md")
+
+
+def _stage(request: HttpRequest) -> Stage:
+    named = request.query_params.get("stage", "")
+    return Stage(named) if named in set(Stage) else Stage.WORDS
 
 
 def _number(text: str | None) -> int:

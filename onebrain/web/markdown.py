@@ -92,7 +92,7 @@ def _wikilink(state: StateInline, silent: bool) -> bool:
         target, _, alias = match[1].partition("|")
         opening = state.push("link_open", "a", 1)
         opening.attrs = {"href": target.strip()}
-        state.push("text", "", 0).content = alias.strip() or target.strip().lstrip("#")
+        state.push("text", "", 0).content = alias.strip() or target.strip().lstrip("#").replace("#", " › ")
         state.push("link_close", "a", -1)
     state.pos = match.end()
     return True

@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from enum import StrEnum
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from onebrain.errors import BadRequest
 from onebrain.render.plain import clean
 from onebrain.search.question import Filters, Legs, Request
-from onebrain.search.report import Band, ChainLink, Hit, Mode, Quote, Report, Verdict
+from onebrain.search.report import Band, ChainLink, Hit, Mode, Quote, Report, StageStatus, Verdict
 from onebrain.text import analysis
 from onebrain.vault.library import NoteRecord
 
@@ -70,7 +71,15 @@ def asked(params: Mapping[str, str]) -> Asked:
     return found
 
 
-def request_of(form: Asked, now: date, *, words_only: bool = False) -> Request:
+class Stage(StrEnum):
+    """How far a question is taken: what typing can wait for, what a pause can, and all there is."""
+
+    WORDS = "words"
+    MEANING = "meaning"
+    FULL = "full"  # the whole cascade, a hypothetical passage included
+
+
+def request_of(form: Asked, now: date, stage: Stage) -> Request:
     filters = Filters(
         paths=(form.folder,) if form.folder else (),
         tags=(form.tag,) if form.tag else (),
@@ -82,9 +91,10 @@ def request_of(form: Asked, now: date, *, words_only: bool = False) -> Request:
         text=form.q,
         now=now,
         mode=form.mode or None,
-        legs=Legs.LEX if words_only else Legs.HYBRID,
+        legs=Legs.LEX if stage is Stage.WORDS else Legs.HYBRID,
         filters=filters,
         limit=SHOWN,
+        write_hyde=stage is Stage.FULL,
     )
 
 
@@ -219,6 +229,22 @@ def others(report: Report) -> list[Hit]:
     """The hits that are not among the sources, as many as can be read."""
     shown = {hit.chunk_id for hit in report.sources}
     return [hit for hit in report.hits if hit.chunk_id not in shown][:LISTED]
+
+
+_STAGES = {
+    "exact": "names and titles",
+    "lex": "the search by words",
+    "vec": "the search by meaning",
+    "hyde": "an imagined answer to search with",
+    "rerank": "the reranker",
+    "grep": "a look into the files",
+}
+
+
+def troubles(report: Report) -> list[str]:
+    """The stages that failed, in a line each: the answer stands, but without them."""
+    failed = [stage for stage in report.stages if stage.status is StageStatus.FAILED]
+    return [f"Answered without {_STAGES.get(stage.name, stage.name)}: {stage.reason or 'it failed'}" for stage in failed]
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,10 +37,18 @@ def test_the_empty_page_offers_the_filters_and_the_newest_decisions(client: Test
 def test_words_answer_first_and_ask_for_the_rest(client: TestClient, brain: FakeBrain) -> None:
     answer = client.get("/answer", params={"q": "kafka", "tag": "adr"})
     assert [request.legs for request in brain.asked] == [Legs.LEX]
-    assert 'hx-get="/answer?q=kafka&amp;tag=adr&amp;stage=full"' in answer.text
+    assert 'hx-get="/answer?q=kafka&amp;tag=adr&amp;stage=meaning"' in answer.text
     assert "Found by words. Reading for meaning" in answer.text
     assert answer.headers["hx-replace-url"] == "/?q=kafka&tag=adr"
     assert "%" not in words_of(answer.text)  # nothing was judged yet, so no chance is told
+    client.get("/answer", params={"q": "kafka", "stage": "meaning"})
+    assert (brain.asked[-1].legs, brain.asked[-1].write_hyde) == (Legs.HYBRID, False)  # typing does not wait for a writer
+
+
+def test_an_address_with_a_question_ends_in_the_whole_answer(client: TestClient, brain: FakeBrain) -> None:
+    assert 'hx-get="/answer?q=kafka&amp;stage=full"' in client.get("/?q=kafka").text
+    assert "From your notes" in client.get("/?q=kafka&stage=full").text  # for a browser without scripts
+    assert (brain.asked[-1].legs, brain.asked[-1].write_hyde) == (Legs.HYBRID, True)
 
 
 def test_the_full_answer_quotes_cites_and_tells_its_bands(client: TestClient, brain: FakeBrain) -> None:
@@ -49,11 +57,11 @@ def test_the_full_answer_quotes_cites_and_tells_its_bands(client: TestClient, br
     assert brain.asked[-1].now == date(2026, 10, 13)
     text = words_of(html)
     assert "We dropped Kafka because the team headcount didn't justify its ops cost." in text
-    assert f"{ADR7} › ADR-007 > Decision · line 12" in text
+    assert f"{ADR7} › ADR-007 › Decision · line 12" in text
     assert "Confident 87" in text and "Possible 41" in text and "Weak 8" in text
     assert "1 more match" in text
     assert "2 passages can be found by words only" in text
-    assert "Without hyde: the model took longer than 3 s" in text
+    assert "Answered without an imagined answer to search with: the model took longer than 3 s" in text
     assert '<span class="status">superseded</span>' in html
     assert 'href="obsidian://open?vault=My%20Vault&amp;file=01-projects%2Fbeacon%2FADR-007%20Redis%20Streams.md"' in html
 
@@ -116,7 +124,7 @@ def test_a_hostile_note_and_a_hostile_question_stay_text(client: TestClient) -> 
     attack = "\"><script>alert(1)</script>"
     for address in ("/", "/answer"):
         for stage in ("", "full"):
-            html = client.get(address, params={"q": attack, "stage": stage, "full": "1" if stage else ""}).text
+            html = client.get(address, params={"q": attack, "stage": stage}).text
             assert "<script>alert" not in html
 
 

@@ -14,7 +14,7 @@ from onebrain.errors import BadRequest
 from onebrain.search.question import Filters, Legs, Request
 from onebrain.search.report import Band, Quote
 from onebrain.web import omnisearch, views
-from onebrain.web.views import Asked
+from onebrain.web.views import Asked, Stage
 
 
 def test_a_form_becomes_a_request() -> None:
@@ -23,10 +23,10 @@ def test_a_form_becomes_a_request() -> None:
     assert form == Asked(q="why?", **given)
     assert form.filtered == 4
     today = date(2026, 10, 13)
-    assert views.request_of(form, today) == Request(
+    assert views.request_of(form, today, Stage.FULL) == Request(
         text="why?", now=today, mode="why", limit=5, filters=Filters(("01-projects",), ("adr",), ("decision",), "2026-01-01", None)
     )
-    assert views.request_of(form, today, words_only=True).legs is Legs.LEX
+    assert views.request_of(form, today, Stage.WORDS).legs is Legs.LEX
 
 
 @pytest.mark.parametrize(

@@ -72,5 +72,8 @@
     const open = health.querySelector("details[open]");
     if (open && !health.contains(event.target)) open.open = false;
   });
-  ask.addEventListener("submit", (event) => event.preventDefault());
+  // Typing asks for words, then for meaning; Enter asks for everything, which may take seconds.
+  ask.addEventListener("htmx:configRequest", (event) => {
+    if (event.detail.triggeringEvent?.type === "submit") event.detail.parameters.set("stage", "full");
+  });
 })();
