@@ -371,8 +371,10 @@ class Service:
     def _state(self) -> str:
         if self.writer.problem is not None:
             return "held"
+        if self.writer.last_full is None:
+            return "starting"
         if self.writer.progress.doing is not None:
-            return self.writer.progress.doing if self.writer.last_full is not None else "starting"
+            return self.writer.progress.doing
         return "paused" if self.writer.paused else "idle"
 
     def _pending(self) -> tuple[int | None, int | None]:
