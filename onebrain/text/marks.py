@@ -34,8 +34,11 @@ def plain(markdown: str) -> str:
     """`markdown` as one line of plain text: the words a reader of the rendered note sees, in order."""
     if not _MARKED.search(markdown):
         return markdown.strip()
-    text = CONTROL.sub("", _COMMENT.sub(" ", markdown).replace("\ue000", "").replace("\ue001", ""))
-    text = "\n".join(_BLOCK_ID.sub("", LEAD.sub("", line, count=1)) for line in text.split("\n"))
+    text = _COMMENT.sub(" ", markdown) if "%%" in markdown or "<!--" in markdown else markdown
+    lines = text.split("\n")
+    if not all(line.isprintable() for line in lines) or "\ue000" in text or "\ue001" in text:
+        lines = [CONTROL.sub("", line).replace("\ue000", "").replace("\ue001", "") for line in lines]
+    text = "\n".join(_BLOCK_ID.sub("", LEAD.sub("", line, count=1)) if "^" in line else LEAD.sub("", line, count=1) for line in lines)
     held: list[str] = []
 
     def hold(words: str) -> str:
@@ -53,12 +56,12 @@ def plain(markdown: str) -> str:
         text = _FIELD_MARK.sub(lambda match: f"{match[1] or match[3]}: {match[2] or ''}".rstrip(), text)
     if "<" in text:
         text = _TAG.sub(lambda match: " " if match[0][1:3].lower() == "br" else "", _AUTOLINK.sub(lambda match: hold(match[1]), text))
-    for _ in range(3):  # emphasis nests
+    for _ in range(3 if "*" in text or "_" in text or "~~" in text or "==" in text else 0):  # emphasis nests
         text, count = _STRONG.subn(lambda match: match[2] or match[4], text)
         if not count:
             break
     text = html.unescape(text) if "&" in text else text
-    for _ in range(2):
+    for _ in range(2 if held else 0):
         text = _HOLD.sub(lambda match: held[int(match[1])], text)
     return _SPACE.sub(" ", text).strip()
 

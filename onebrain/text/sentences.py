@@ -196,13 +196,17 @@ def _paragraph_end(lines: Sequence[str], at: int) -> int:
     for number in range(at + 1, len(lines)):
         line = lines[number]
         text = line.lstrip("> \t") if quoted else line.strip()
-        if not text or _ITEM.match(line) or _HEADING.match(line) or _FENCE.match(line) or _ROW.match(line):
+        if not text or line.lstrip().startswith(">") != quoted:
             return number
-        if _RULE.match(line) or _UNDERLINE.match(line) or _DIRECTIVE.match(line) or line.lstrip().startswith(">") != quoted:
+        if text[0] in _BLOCK_FIRST and any(pattern.match(line) for pattern in _BLOCKS):
             return number
         if (keyed and _KEY.match(line)) or (number == at + 1 and _CALLOUT.match(lines[at])) or _own_line(lines[number - 1], line):
             return number
     return len(lines)
+
+
+_BLOCKS = (_ITEM, _HEADING, _FENCE, _ROW, _RULE, _UNDERLINE, _DIRECTIVE)  # what ends a paragraph
+_BLOCK_FIRST = frozenset("-+*#`~|=_.>0123456789")  # the characters these begin with
 
 
 def _own_line(before: str, line: str) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from onebrain.text import sentences
 from onebrain.vault.frontmatter import texts
@@ -73,9 +74,14 @@ def chunk(note: Note) -> tuple[Chunk, ...]:
 
 
 def _embed(note: Note, piece: _Piece) -> str:
-    headings = [heading for heading in piece.heading_path if sentences.plain(heading) != note.title]
-    parts = [note.title, " > ".join(sentences.plain(heading) for heading in headings), piece.lead, piece.readable or piece.text]
+    headings = [words for heading in piece.heading_path if (words := _words_of(heading)) != note.title]
+    parts = [note.title, " > ".join(headings), piece.lead, piece.readable or piece.text]
     return "\n".join(part for part in parts if part)
+
+
+@lru_cache(1024)
+def _words_of(heading: str) -> str:
+    return sentences.plain(heading)
 
 
 def _matter(note: Note) -> Iterator[_Piece]:
@@ -126,10 +132,11 @@ def _cut(section: Section) -> list[_Piece]:
             spans.append((first, last, size))
     if len(spans) > 1 and spans[-1][2] < TAIL and spans[-2][2] <= BUDGET:
         spans[-2:] = [(spans[-2][0], spans[-1][1], spans[-2][2] + spans[-1][2])]
-    return [piece for first, last, _ in spans for piece in _piece(section, lines, first, last)]
+    headers = _table_headers(lines)
+    return [piece for first, last, _ in spans for piece in _piece(section, lines, headers, first, last)]
 
 
-def _piece(section: Section, lines: Sequence[str], first: int, last: int) -> Iterator[_Piece]:
+def _piece(section: Section, lines: Sequence[str], headers: Sequence[str], first: int, last: int) -> Iterator[_Piece]:
     while last > first and not lines[last - 1].strip():
         last -= 1
     while first < last and not lines[first].strip():
@@ -141,16 +148,19 @@ def _piece(section: Section, lines: Sequence[str], first: int, last: int) -> Ite
         for text in _long_line(lines[first]):
             yield _Piece(section.heading_path, start, start, text)
         return
-    lead = _table_header(lines, first) if sentences.is_row(lines[first]) else ""
-    yield _Piece(section.heading_path, start, end, "\n".join(lines[first:last]), lead=lead)
+    yield _Piece(section.heading_path, start, end, "\n".join(lines[first:last]), lead=headers[first])
 
 
-def _table_header(lines: Sequence[str], first: int) -> str:
-    """The header row of the table that line `first` continues, or nothing if the table begins there."""
-    top = first
-    while top > 0 and sentences.is_row(lines[top - 1]):
-        top -= 1
-    return lines[top] if top < first and top + 1 < len(lines) and sentences.is_divider(lines[top + 1]) else ""
+def _table_headers(lines: Sequence[str]) -> list[str]:
+    """For each line the header row of the table that it continues, or nothing."""
+    found, header = [], ""
+    for number, line in enumerate(lines):
+        if not sentences.is_row(line):
+            header = ""
+        found.append(header)
+        if sentences.is_divider(line) and number:
+            header = lines[number - 1]
+    return found
 
 
 def _units(lines: Sequence[str]) -> Iterator[tuple[int, int]]:

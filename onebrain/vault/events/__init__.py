@@ -12,7 +12,7 @@ import re
 from onebrain.vault.events.log import changelog_entries, log_entries
 from onebrain.vault.events.reader import Reader, stem_of
 from onebrain.vault.events.record import clean_title, holds_many, record_blocks, record_file
-from onebrain.vault.note import Event, Note, Source
+from onebrain.vault.note import Event, EventKind, Note, Source
 
 __all__ = ["clean_title", "find"]
 
@@ -21,13 +21,18 @@ MAX_EVENTS = 400  # of one note; a longer log keeps its first
 _CHANGELOG_NAME = re.compile(r"(?:^|[-_ ])(?:change[-_ ]?log|changes|history|releases?|release[-_ ]notes|news)$", re.IGNORECASE)
 
 
+def _one_record(reader: Reader) -> list[Event]:
+    """A record without a day may still hold a table or a list of dated decisions."""
+    return list(record_file(reader)) or [e for e in log_entries(reader) if e.kind in (EventKind.TABLE, EventKind.SESSION)]
+
+
 def find(note: Note, dated_line: int = 1, order: str | None = None) -> tuple[Event, ...]:
     """The decisions of a note, in the order of the file. `dated_line` is where `note.date` is written; `order` reads open dates."""
     reader = Reader(note, dated_line, order)
     if note.source in (Source.EVENT, Source.MEMORY_INDEX):
         return ()
     if note.source is Source.DECISION:
-        found = list(record_blocks(reader)) or ([] if holds_many(reader) else list(record_file(reader))) or list(log_entries(reader))
+        found = list(record_blocks(reader)) or list(log_entries(reader) if holds_many(reader) else _one_record(reader))
     elif _CHANGELOG_NAME.search(stem_of(note.path)):
         found = list(changelog_entries(reader))
     else:

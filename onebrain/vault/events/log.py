@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from onebrain.text import dates
 from onebrain.text.sentences import Kind, Sentence, plain, sentences
 from onebrain.vault.events import cues, reasons
-from onebrain.vault.events.reader import YEAR, Reader, heading_day, own_day, section_day, stem_of
+from onebrain.vault.events.reader import YEAR, Reader, heading_day, heading_day_above, own_day, stem_of
 from onebrain.vault.events.record import DECISIONS_HEADING
 from onebrain.vault.events.table import decision_rows
 from onebrain.vault.note import Event, EventKind, Note, Section, Source
@@ -79,7 +79,7 @@ def _bullets(reader: Reader, section: Section, *, required: bool) -> Iterator[Ev
     """List items as decisions. `required`: an item counts only if it begins with a day and tells of a decision or its reason."""
     heading = section.heading_path[-1] if section.heading_path else ""
     kind = EventKind.SESSION if reader.note.source in _LOGS or not required else EventKind.DAILY
-    above = None if required else section_day(reader, section)[0]
+    above = None if required else heading_day_above(reader, section) or reader.note.date
     for group in list_items(section.text):
         first = group[0]
         if _OPEN_TASK.match(first.text):
@@ -177,7 +177,7 @@ def _speaks_of_its_day(note: Note) -> bool:
 
 def _deciding(reader: Reader, section: Section) -> Iterator[Event]:
     heading = section.heading_path[-1] if section.heading_path else ""
-    iso, _ = section_day(reader, section)
+    iso = heading_day_above(reader, section) or reader.note.date
     if iso is None or not cues.may_decide(section.text):
         return
     for sentence in sentences(section.text[:MOST_TEXT]):
@@ -213,9 +213,9 @@ def _memory(reader: Reader) -> Iterator[Event]:
 def changelog_entries(reader: Reader) -> Iterator[Event]:
     """Entries under dated headings: `## [1.2.0] - 2024-05-01` with bullets, `## 2024-05-01` with `### [feat]: title` below."""
     for section in reader.note.sections:
-        iso, line = section_day(reader, section)
+        iso = heading_day_above(reader, section)
         own = section.heading_path[-1] if section.heading_path else ""
-        if iso is None or line == reader.dated_line and iso == reader.note.date and not _dated_above(reader, section):
+        if iso is None:
             continue
         rest = heading_day(own, reader)[1]
         if rest and not _VERSION_HEADING.match(rest) and not _GROUP_HEADING.fullmatch(rest) and section.text:
@@ -233,7 +233,3 @@ def changelog_entries(reader: Reader) -> Iterator[Event]:
 def _changed(reader: Reader, section: Section, iso: str, what: str) -> Event:
     entry = dated_entry(reader, section, iso, plain(what))
     return Event(entry.date, entry.what, entry.reason, entry.line, entry.reason_line, entry.heading, EventKind.CHANGELOG)
-
-
-def _dated_above(reader: Reader, section: Section) -> bool:
-    return any(heading_day(heading, reader)[0] for heading in section.heading_path)

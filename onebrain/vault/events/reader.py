@@ -44,13 +44,9 @@ def heading_day(heading: str, reader: Reader) -> tuple[str | None, str]:
     return None, heading
 
 
-def section_day(reader: Reader, section: Section) -> tuple[str | None, int]:
-    """The day of what stands in a section: the nearest dated heading above it, else the note's."""
-    lines = {heading.text: heading.line for heading in reader.note.headings if heading.line <= section.line_start}
-    for heading in reversed(section.heading_path):
-        if iso := heading_day(heading, reader)[0]:
-            return iso, lines.get(heading, section.line_start)
-    return reader.note.date, reader.dated_line
+def heading_day_above(reader: Reader, section: Section) -> str | None:
+    """The day of the nearest dated heading above what stands in a section."""
+    return next((iso for heading in reversed(section.heading_path) if (iso := heading_day(heading, reader)[0])), None)
 
 
 def own_day(text: str, reader: Reader) -> tuple[str | None, str]:

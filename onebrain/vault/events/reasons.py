@@ -48,7 +48,7 @@ _HEADINGS: tuple[tuple[float, str], ...] = (
 )
 _HEADING_WEIGHT = tuple((weight, re.compile(rf"^\W*(?:\d+\W+)?(?:the )?(?:{words})\b", re.IGNORECASE)) for weight, words in _HEADINGS)
 _DANGLING = re.compile(  # a sentence that needs the one before it
-    r"^\W*(?:however|but|although|this|that|these|those|it|they|such|also|additionally|furthermore|for example|as such|so|then|there are)\b",
+    r"^\W*(?:however|but|although|this|that|these|those|it|they|such|also|additionally|furthermore|for example|as such|so|then)\b",
     re.IGNORECASE,
 )
 _COMMON_WORDS = "with from that this than into have will been were used using their they which when what where about over only more"

@@ -10,6 +10,8 @@ from onebrain.vault import records
 from onebrain.vault.events.reader import Reader
 from onebrain.vault.note import Event, EventKind, Section, Status
 
+MAX_ROWS = 1000  # of one table that are read
+
 _DATE_COLUMN = re.compile(
     r"^\W*(?:date|when|day|decided(?: on)?|datum|wann|fecha|cuándo|data|quando|дата|когда|日期|日付|날짜|التاريخ|ngày|tanggal|tarih)\b|วันที่",
     re.IGNORECASE,
@@ -37,7 +39,7 @@ def decision_rows(reader: Reader, section: Section, listed: bool) -> Iterator[Ev
         if "|" not in line or not is_divider(lines[number + 1]):
             continue
         rows = []
-        for offset in range(number + 2, len(lines)):
+        for offset in range(number + 2, min(number + 2 + MAX_ROWS, len(lines))):
             if "|" not in lines[offset] or not lines[offset].strip():
                 break
             rows.append((section.line_start + offset, cells(lines[offset])))
