@@ -45,6 +45,7 @@ FRESH_SECONDS = 0.3  # how long a question waits for what was saved just before 
 AT_ONCE = max(2, min(8, os.cpu_count() or 2))  # questions answered side by side; more only makes all of them late
 SLEPT = 2.0  # a difference of the clocks beyond this was sleep
 STALLED = 30.0
+IDLE_MB = 150.0  # an idle daemon that is bigger starts afresh: onnxruntime and Chroma can be unloaded, their libraries can't
 UNWATCHED_SECONDS = 60.0  # how often a vault is looked at that can't be watched
 
 
@@ -288,6 +289,8 @@ class Service:
             self.brain.unload()
             self._loaded = False
             give_memory_back()
+            if (memory_mb() or 0.0) > IDLE_MB and not self.writer.paused:
+                self._end(Outcome(Ending.RESTART, "idle, and libraries keep memory that only a fresh process gives back"))
         elif self.writer.progress.doing is not None:
             self._loaded = True
 

@@ -218,6 +218,20 @@ def test_what_can_not_be_watched_is_looked_at_often(begin: Begin, brain: DiskBra
     assert life.service.status()["notices"] == [told]
 
 
+def test_an_idle_daemon_that_stays_big_starts_afresh(begin: Begin, config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(service, "memory_mb", lambda: 400.0)
+    life = begin(replace(config, daemon=replace(config.daemon, idle_minutes=0.005)))
+    life.thread.join(10)
+    assert life.outcome is not None and life.outcome.ending is Ending.RESTART and life.outcome.why.startswith("idle")
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test process is bigger than a daemon."""
+    monkeypatch.setattr(service, "memory_mb", lambda: 60.0)
+
+
+@pytest.mark.usefixtures("small")
 def test_models_are_unloaded_when_idle_and_come_back_with_a_question(begin: Begin, config: Config, brain: DiskBrain) -> None:
     life = begin(replace(config, daemon=replace(config.daemon, idle_minutes=0.005)))
     assert until(lambda: brain.unloaded == 1)
