@@ -167,7 +167,7 @@ class Indexer:
         if self.manifest.journal():
             self._replay()
         result = ReindexResult(unchanged=todo.unchanged, held_back=todo.held_back)
-        names = self.manifest.names()
+        names = None if self.manifest.meta("links") == "stale" else self.manifest.names()
         if todo.touched:
             self.manifest.touch(todo.touched, todo.seen_ns)
         total = todo.total - len(todo.removed)
@@ -184,7 +184,6 @@ class Indexer:
             if progress is not None:
                 progress(Progress("words", done, total))
         if done or todo.removed:
-            self._queue = None
             self._point(changed if self.manifest.names() == names else None)
         return self._standing(result)
 
@@ -195,6 +194,7 @@ class Indexer:
         notes = [lex_note(entry) for entry in batch.entries]
         new = [entry.note.path for entry in batch.entries if entry.was is None]
         known = manifest.listed(new)
+        self._queue = None
         manifest.begin([*batch.left, *(note.path for note in notes)])
         if notes or gone:
             self._write_words(notes, gone, merge=merge)

@@ -13,15 +13,14 @@ from contextlib import suppress
 from onebrain.errors import OneBrainError
 from onebrain.index import rows
 from onebrain.index.manifest import Manifest
-from onebrain.index.vectors import Hit, VectorIndex, VectorsDamaged
+from onebrain.index.vectors import SAME, Hit, VectorIndex, VectorsDamaged
 from onebrain.vault.library import Vector
 
 Maker = Callable[[str], VectorIndex]
 """Makes the vector index for a model fingerprint, unopened."""
 
 _PROBES = 20
-_SAME = 0.999  # cosine of a stored vector with itself, after half precision
-_NEIGHBOURS = (3, 200)  # how deep a probe looks, first and at last: graph search may miss a vector that is there
+_NEIGHBOURS = 3  # how deep a probe looks
 _SYNC = 500
 _RESETS = 3  # more than this within one process, and the disk or the library is at fault
 _WAIT = 0.05  # seconds a search waits for a writer before it searches exactly instead
@@ -55,6 +54,12 @@ class VectorKeeper:
                 except OneBrainError as error:
                     self._recover(index, error)
             return self._index is not None
+
+    def warm(self) -> bool:
+        """Open it, prove it and bring it in step, so that the next search goes by it. False where it can't be used."""
+        if self.open():
+            self.sync()
+        return self.is_open
 
     def sync(self, stop: Callable[[], bool] = lambda: False) -> int:
         """Bring the vector index to the manifest's state: upsert what it lacks, then delete what is gone. How many were upserted.
@@ -131,6 +136,9 @@ class VectorKeeper:
             self._give_up(error)
             return
         self._resets += 1
+        if self._resets > _RESETS:
+            self._give_up(error)
+            return
         self.reset()
         self.trouble = self.trouble or error.message
 
@@ -145,7 +153,8 @@ class VectorKeeper:
         sample = _spread(sorted(served), _PROBES)
         ids, matrix = rows.vectors(manifest.connection, sample)
         for chunk, vector in zip(ids, matrix, strict=True):
-            if not any(_finds(index, vector, depth) for depth in _NEIGHBOURS):
+            # Graph search may miss a vector among many that are nearly equal; a lost one can't be read either.
+            if not finds(index, vector) and not index.holds(chunk, vector):
                 raise VectorsDamaged(f"the vector of {chunk} can't be found in the vector index")
         if len(ids) < len(sample):
             raise VectorsDamaged("the vector index knows vectors that the manifest lost")
@@ -156,11 +165,11 @@ class VectorKeeper:
         self.close()
 
 
-def _finds(index: VectorIndex, vector: Vector, depth: int) -> bool:
-    return any(cosine >= _SAME for _, cosine in index.nearest(vector, limit=depth))
+def finds(index: VectorIndex, vector: Vector) -> bool:
+    """Whether a search for the vector comes to an equal one."""
+    return any(cosine >= SAME for _, cosine in index.nearest(vector, limit=_NEIGHBOURS))
 
 
 def _spread(items: Sequence[str], count: int) -> list[str]:
-    """`count` items, evenly spaced."""
-    step = max(1, len(items) // count)
-    return list(items[::step][:count])
+    """`count` items, evenly spaced; all of them where there are no more."""
+    return [items[number * len(items) // count] for number in range(count)] if len(items) > count else list(items)

@@ -59,7 +59,12 @@ class Index:
     def snapshot(self) -> Snapshot:
         """The newest commit, for one question. Cheap. Raises IndexDamaged."""
         with storage(self.directory):
-            snapshot = Snapshot(_connect(self.directory), self.words, self._cache, self.indexer.keeper if self.indexer else None)
+            connection = _connect(self.directory)
+            try:
+                snapshot = Snapshot(connection, self.words, self._cache, self.indexer.keeper if self.indexer else None)
+            except BaseException:
+                connection.close()
+                raise
         if self.indexer is None and snapshot.generation != self._generation:
             self._words.refresh()
             self._generation = snapshot.generation

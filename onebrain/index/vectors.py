@@ -6,7 +6,7 @@ repairs (deleting a lost id wedges a collection for good, facts/engines.md §4).
 
 from __future__ import annotations
 
-import contextlib
+import hashlib
 import os
 import shutil
 from collections.abc import Collection, Iterator, Sequence
@@ -26,12 +26,12 @@ from onebrain.vault.library import Vector
 
 Hit = tuple[str, float]  # chunk id, cosine in [-1, 1]
 
+SAME = 0.999  # cosine of a stored vector with itself, after half precision
 _UPSERT = 500
 _DELETE = 5000  # Chroma takes at most 5,461 ids a call
 _DECIMALS = 5  # rounding takes the last bits of float32 out of the order, so that every way of computing gives the same one
 _COLLECTION = "passages"
-_MARKER = "opening"
-_TRIES = 2
+_STATE = "state"
 
 
 class VectorsDamaged(IndexDamaged):
@@ -53,6 +53,9 @@ class VectorIndex(Protocol):
         """What was opened has been proved good."""
 
     def ids(self) -> set[str]: ...
+
+    def holds(self, chunk: str, vector: Vector) -> bool:
+        """Whether this is the vector stored for the id, found by its id alone."""
 
     def upsert(self, ids: Sequence[str], vectors: Matrix) -> None:
         """Add or replace; `vectors` (len(ids), dim), rows of length 1, ids all different."""
@@ -100,6 +103,9 @@ class ExactVectors:
 
     def ids(self) -> set[str]:
         return set(self._ids)
+
+    def holds(self, chunk: str, vector: Vector) -> bool:
+        return chunk in self._rows and float(self._matrix[self._rows[chunk]] @ vector) >= SAME
 
     def upsert(self, ids: Sequence[str], vectors: Matrix) -> None:
         if not ids:
@@ -173,6 +179,7 @@ class ChromaVectors:
         self._model = model
         self._client: Any = None
         self._collection: Any = None
+        self._trusted = False
 
     def open(self) -> None:
         with self._chroma("open"):
@@ -181,6 +188,11 @@ class ChromaVectors:
     def ids(self) -> set[str]:
         with self._chroma("list"):
             return set(self._collection.get(include=[])["ids"])
+
+    def holds(self, chunk: str, vector: Vector) -> bool:
+        with self._chroma("read"):
+            stored = self._collection.get(ids=[chunk], include=["embeddings"])["embeddings"]
+        return len(stored) == 1 and len(stored[0]) == len(vector) and float(np.asarray(stored[0], np.float32) @ vector) >= SAME
 
     def upsert(self, ids: Sequence[str], vectors: Matrix) -> None:
         with self._chroma("write"):
@@ -202,10 +214,9 @@ class ChromaVectors:
         return ranked(ids, cosines, limit)
 
     def trust(self) -> None:
-        """The opening went well: see `_count_opening`."""
-        if isinstance(self._place, Path):
-            with contextlib.suppress(OSError):
-                (self._place / _MARKER).unlink(missing_ok=True)
+        if isinstance(self._place, Path) and self._client is not None:
+            _note(self._place, _IN_USE)
+            self._trusted = True
 
     def reset(self) -> None:
         with self._chroma("reset"):
@@ -214,24 +225,29 @@ class ChromaVectors:
                 self._client.delete_collection(self._place.collection)
                 self._collection = self._collection_of(self._place.collection)
             else:
+                self._trusted = False
                 self.close()
                 _next_folder(self._place)
                 self._open()
 
     def close(self) -> None:
         client, self._client, self._collection = self._client, None, None
+        trusted, self._trusted = self._trusted, False
         if client is not None:
             with self._chroma("close"):
                 client.close()  # Chroma shares one system per folder and process; the last close ends it
+                if isinstance(self._place, Path) and trusted:
+                    _note(self._place, _sealed(_current_folder(self._place)))
 
     def _open(self) -> None:
         if isinstance(self._place, Server):
             self._client = _server_client(self._place)
             name = self._place.collection
         else:
-            if _count_opening(self._place / _MARKER) > _TRIES:
-                _next_folder(self._place)
-            self._client = _local_client(_current_folder(self._place))
+            folder = _current_folder(self._place)
+            _check_state(self._place, folder)
+            _note(self._place, _OPENING)
+            self._client = _local_client(folder)
             name = _COLLECTION
         collection = self._collection_of(name)
         if (collection.metadata or {}).get("model") != self._model:
@@ -307,18 +323,39 @@ def _next_folder(place: Path) -> None:
     (SQLite unlinks its journal by name), and Windows doesn't remove open files at all."""
     numbers = _folders(place)
     (place / str((numbers[-1] if numbers else 0) + 1)).mkdir(parents=True, mode=0o700)
-    (place / _MARKER).unlink(missing_ok=True)
+    (place / _STATE).unlink(missing_ok=True)
     for number in numbers:
         shutil.rmtree(place / str(number), ignore_errors=True)
 
 
-def _count_opening(marker: Path) -> int:
-    """How often in a row opening has begun without ending. Damaged files can crash the process in native code, where nothing can
-    be caught; a folder that did so repeatedly isn't opened again."""
+# Damaged files crash Chroma's native half, and the process with it, where nothing can be caught. So a folder is sealed with a digest
+# of its files when it is closed, and not opened unless the digest is still right; and one whose last opening never came to an end is
+# not opened again. Only damage done while a process that was then killed had it open is left to chance.
+_OPENING, _IN_USE = "opening", "in use"
+
+
+def _check_state(place: Path, folder: Path) -> None:
+    """Raises VectorsDamaged."""
     try:
-        begun = int(marker.read_text()) + 1
-    except (FileNotFoundError, ValueError):
-        begun = 1
-    marker.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    marker.write_text(str(begun))
-    return begun
+        state = (place / _STATE).read_text(encoding="ascii", errors="replace")
+    except FileNotFoundError:
+        return
+    if state == _OPENING:
+        raise VectorsDamaged(f"the last opening of the vector index in {place} never came to an end")
+    if state != _IN_USE and state != _sealed(folder):
+        raise VectorsDamaged(f"the files of the vector index in {place} are not as they were left")
+
+
+def _note(place: Path, state: str) -> None:
+    (place / _STATE).write_text(state, encoding="ascii")
+
+
+def _sealed(folder: Path) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for file in sorted(folder.rglob("*")):
+        if file.is_file():
+            digest.update(f"{file.relative_to(folder).as_posix()}\0{file.stat().st_size}\0".encode())
+            with file.open("rb") as content:
+                while block := content.read(1 << 20):
+                    digest.update(block)
+    return f"sealed {digest.hexdigest()}"

@@ -80,7 +80,7 @@ def test_a_new_title_is_a_new_meaning(rig: Rig) -> None:
 
 
 def test_case_only_rename_and_case_twins(rig: Rig) -> None:
-    rig.vault.write("Note.md", "# One\n\nupper")
+    rig.vault.write("Note.md", "---\ntitle: One\n---\nupper")
     rig.indexer.reindex()
     rig.vault.move("Note.md", "note.md")
     assert counts(rig.indexer.reindex()) == {"moved": 1}

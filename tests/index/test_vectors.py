@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -66,6 +68,13 @@ def test_upsert_replaces_and_delete_removes(index: VectorIndex) -> None:
     assert index.nearest(made[0], limit=1) == [("new.md#0", 1.0)]
     assert index.nearest(made[5], limit=1) == [("n0.md#0", 1.0)]
     assert index.nearest(made[8], limit=1)[0][0] != "n2.md#2"
+
+
+def test_a_stored_vector_is_known_by_its_id(index: VectorIndex) -> None:
+    made = points(3)
+    index.upsert(["a.md#0", "b.md#0"], made[:2])
+    assert index.holds("a.md#0", made[0]) and index.holds("b.md#0", made[1])
+    assert not index.holds("a.md#0", made[1]) and not index.holds("c.md#0", made[2])
 
 
 def test_equal_vectors_come_in_the_order_of_their_ids(index: VectorIndex) -> None:
@@ -156,6 +165,7 @@ def test_chroma_is_let_go_of_and_opened_again_in_one_process(tmp_path: Path) -> 
 def test_vectors_of_another_model_are_thrown_away(tmp_path: Path) -> None:
     index = opened(tmp_path, "one")
     index.upsert(names(6), points(6))
+    index.trust()
     index.close()
     index = opened(tmp_path, "two")
     assert index.ids() == set()
@@ -176,7 +186,7 @@ def test_more_than_one_batch(tmp_path: Path) -> None:
 def flip(folder: Path, seed: int) -> None:
     chance = random.Random(seed)
     for file in sorted(folder.rglob("*")):
-        if file.is_file() and file.name != "opening":
+        if file.is_file():
             data = bytearray(file.read_bytes())
             for _ in range(max(8, len(data) // 400)):
                 if data:
@@ -184,32 +194,40 @@ def flip(folder: Path, seed: int) -> None:
             file.write_bytes(bytes(data))
 
 
-def test_a_damaged_folder_is_an_error_of_ours_and_reset_mends_it(tmp_path: Path) -> None:
+@pytest.mark.parametrize("seed", range(3))
+def test_a_damaged_folder_is_not_opened_and_reset_mends_it(tmp_path: Path, seed: int) -> None:
     index = opened(tmp_path)
     index.upsert(names(300), points(300))
+    index.trust()
     index.close()
-    flip(tmp_path, 3)
+    flip(tmp_path / "1", seed)
     index = ChromaVectors(tmp_path, model="m")
-    with pytest.raises(VectorsDamaged):
+    with pytest.raises(VectorsDamaged, match="not as they were left"):
         index.open()
-        index.ids()
-        index.nearest(points(1)[0], limit=3)
     index.reset()
     index.upsert(names(3), points(3))
     assert index.nearest(points(3)[1], limit=1) == [("n0.md#1", 1.0)]
     index.close()
 
 
-def test_a_folder_that_crashes_the_process_is_not_opened_for_ever(tmp_path: Path) -> None:
-    """The marker counts openings that never ended; a native crash can't be caught in any other way."""
+def test_a_folder_that_crashed_the_process_is_not_opened_again(tmp_path: Path) -> None:
     index = opened(tmp_path)
     index.upsert(["a.md#0"], points(1))
-    index.trust()
+    index.close()  # without trust, as if the process had died while opening
+    with pytest.raises(VectorsDamaged, match="never came to an end"):
+        ChromaVectors(tmp_path, model="m").open()
+
+
+def test_a_folder_whose_process_was_killed_is_opened(tmp_path: Path) -> None:
+    code = (
+        "import os, signal, sys; import numpy as np; from pathlib import Path; from onebrain.index.vectors import ChromaVectors;"
+        "index = ChromaVectors(Path(sys.argv[1]), model='m'); index.open(); index.trust();"
+        "index.upsert(['a.md#0'], np.eye(1, 4, dtype='f4')); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    assert subprocess.run([sys.executable, "-c", code, str(tmp_path)]).returncode == -9
+    index = opened(tmp_path)
+    assert index.ids() == {"a.md#0"}
     index.close()
-    for expected in ({"a.md#0"}, {"a.md#0"}, set()):  # not trusted: as if the process had died while opening
-        index = opened(tmp_path)
-        assert index.ids() == expected
-        index.close()
 
 
 def test_a_full_disk_is_said(tmp_path: Path) -> None:
@@ -232,9 +250,6 @@ def test_panics_of_native_code_are_caught_and_ctrl_c_is_not(tmp_path: Path) -> N
 
 
 def test_chroma_is_imported_only_when_opened() -> None:
-    import subprocess
-    import sys
-
     code = "import sys, onebrain.index.vectors; assert 'chromadb' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
     assert module.ExactVectors().nearest(points(1)[0], limit=1) == []
