@@ -21,6 +21,7 @@ def take_port(port: int) -> socket.socket:
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((HOST, port))
+        listener.listen(128)  # now: a port that is only bound can be bound again by somebody else
     except OSError as error:
         listener.close()
         reason = error.strerror or str(error)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ADR7, TOKEN, FakeBrain
+from small_vault import ADR7, TOKEN, FakeBrain
 
 from onebrain.daemon.desk import Desk
 from onebrain.search.question import Filters, Legs

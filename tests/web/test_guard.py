@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from conftest import ADR7, PORT, TOKEN
+from small_vault import ADR7, PORT, TOKEN
 from starlette.testclient import TestClient
 
 from onebrain.web.guard import Door, refusal

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 
 import pytest
-from conftest import HOSTILE
 from hypothesis import given
 from hypothesis import strategies as st
+from small_vault import HOSTILE
 
 from onebrain.web.markdown import note_url, to_html
 

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from conftest import ADR3, ADR7, PORT, TOKEN, FakeBrain
+from small_vault import ADR3, ADR7, PORT, TOKEN, FakeBrain
 from starlette.testclient import TestClient
 
 from onebrain.config import Config, Search, Web

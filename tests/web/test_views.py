@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ADR7, NOTHING, WHAT, WHY, FakeLibrary, FakeStatus, hit
+from small_vault import ADR7, NOTHING, WHAT, WHY, FakeLibrary, FakeStatus, hit
 
 from onebrain.errors import BadRequest
 from onebrain.search.question import Filters, Legs, Request
