@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import signal
 import socket
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -48,9 +49,11 @@ def run(app: ASGIApp, listener: socket.socket, ready: Callable[[], None] = lambd
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, server_header=False, date_header=False, timeout_graceful_shutdown=2, ws="none"
     )
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         Server(config).run(sockets=[listener])
     except KeyboardInterrupt:  # uvicorn raises the signal again once it has shut down: this is the usual way to end
         pass
     finally:
+        signal.signal(signal.SIGTERM, before)
         listener.close()
