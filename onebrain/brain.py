@@ -94,7 +94,8 @@ class _Learned:
         self.troubles: list[str] = []
         cache = config.data_dir / "models"
         search = config.search
-        folder = self._try(lambda: weights.locate(EmbedSettings(folder=search.embed_folder), cache))
+        named = None if search.embed_model == weights.CONVERTED else search.embed_model  # the default takes whichever copy is there
+        folder = self._try(lambda: weights.locate(EmbedSettings(folder=search.embed_folder, model=named), cache))
         self.embedder = E5Embedder(folder) if folder else None
         self.reranker: Reranker | None = None
         if search.rerank_model != "off":

@@ -33,6 +33,7 @@ FOLDS = 5
 TOP = 10  # hits a probability is fitted on
 TOP_WEIGHT = 4.0  # of the best hit of a question against the others
 DATA = Path(__file__).parent.parent / "search" / "data"
+_SHARPNESS = 6.0  # of the softmax, so that fitted weights come out near 1
 CE = ("ce", "ce_positive", "ce_rel", "ce_gap")
 
 
@@ -118,22 +119,26 @@ def fit_rank(asked: Sequence[Asked], penalty: float = 0.002) -> Floats:
     useful = [a for a in asked if a.answerable and a.exactly.any() and not a.exactly.all()]
     for a in useful:
         kinds[a.kind] += 1
-    weights = [kinds[a.kind] ** -0.5 for a in useful]
-    total = sum(weights)
+    share = np.array([kinds[a.kind] ** -0.5 for a in useful])
+    share /= share.sum()
+    features = np.vstack([a.features for a in useful])
+    right = np.concatenate([a.exactly for a in useful])
+    sizes = [len(a.features) for a in useful]
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+
+    def spread(per_question: Floats) -> Floats:
+        return np.repeat(per_question, sizes)
 
     def loss(w: Floats) -> tuple[float, Floats]:
-        value, gradient = penalty * float(w @ w), 2 * penalty * w
-        for a, weight in zip(useful, weights, strict=True):
-            s = 6 * (a.features @ w)
-            p = np.exp(s - s.max())
-            p /= p.sum()
-            mass = float(p @ a.exactly)
-            posterior = p * a.exactly / max(mass, 1e-12)
-            value -= weight / total * np.log(max(mass, 1e-12))
-            gradient = gradient + weight / total * 6 * (a.features.T @ (p - posterior))
-        return value, gradient
+        s = _SHARPNESS * (features @ w)
+        p = np.exp(s - spread(np.maximum.reduceat(s, starts)))
+        p /= spread(np.add.reduceat(p, starts))
+        mass = np.maximum(np.add.reduceat(p * right, starts), 1e-12)
+        value = penalty * float(w @ w) - float(share @ np.log(mass))
+        wanted = p * right / spread(mass)
+        return value, 2 * penalty * w + _SHARPNESS * (features.T @ (spread(share) * (p - wanted)))
 
-    return minimise(loss, np.zeros(useful[0].features.shape[1]))
+    return minimise(loss, np.zeros(features.shape[1]))
 
 
 def fit_probability(pairs: Floats, labels: Floats, weights: Floats, penalty: float = 0.002) -> Floats:
@@ -227,7 +232,10 @@ def figures(results: Sequence[tuple[Asked, NDArray[np.intp], Floats]]) -> dict[s
         else:
             cell["confident"].append(float(top >= 0.6))
             cell["none"].append(float(top < 0.3))
-    result = {kind: {"n": len(next(iter(cell.values())))} | {m: float(np.mean(v)) for m, v in cell.items()} for kind, cell in sorted(table.items())}
+    result = {
+        kind: {"n": len(next(iter(cell.values())))} | {m: float(np.mean(v)) for m, v in cell.items()}
+        for kind, cell in sorted(table.items())
+    }
     scores, right = np.array([t for t, _ in tops]), np.array([r for _, r in tops])
     bins = np.minimum((scores * 10).astype(int), 9)
     ece = sum(abs(scores[bins == b].mean() - right[bins == b].mean()) * (bins == b).mean() for b in range(10) if (bins == b).any())

@@ -1,7 +1,7 @@
 """A question becomes a Report. The cascade, top to bottom, in one place; each step is a pure function of values, tested on its own.
 
-    read → exact, lex, vec, hyde → candidates → features → score → (cross-encoder) → one hit a section → bands → grep rescue
-    → answer (what) or chain (why) → Report
+read → exact, lex, vec, hyde → candidates → features → score → (cross-encoder) → one hit a section → bands → grep rescue
+→ answer (what) or chain (why) → Report
 """
 
 from __future__ import annotations
@@ -20,14 +20,13 @@ from onebrain.search.filters import allowed as paths_allowed
 from onebrain.search.grep import Grep, rescue
 from onebrain.search.question import Legs, Request
 from onebrain.search.reading import LONGEST_QUESTION, Reading, read
-from onebrain.search.report import POSSIBLE, Band, ChainLink, Hit, IndexState, Mode, Quote, Report, Stage, StageStatus
+from onebrain.search.report import CONFIDENT, POSSIBLE, Band, ChainLink, Hit, IndexState, Mode, Quote, Report, Stage, StageStatus
 from onebrain.search.snippet import snippet
 from onebrain.vault.library import Library, NoteRecord
 from onebrain.vault.note import Source
 
 SOURCES = 5  # shown with an answer (seed 003)
 RERANKED = 20  # candidates the cross-encoder reads
-_STRONG_EXACT = 0.9  # coverage above which a hypothetical passage can only add noise
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +71,7 @@ class Searcher:
     # Finding
 
     def _gather(self, request: Request, reading: Reading, allowed: Collection[str] | None) -> tuple[Pool, list[Stage]]:
+        """Exact names, words and meaning; and, where those leave doubt, a hypothetical passage."""
         library, models = self._library, self._models
         stages: list[Stage] = []
         named: dict[str, float] = {}
@@ -84,15 +84,19 @@ class Searcher:
         if request.legs is not Legs.LEX:
             near, stage = legs.attempt("vec", lambda: legs.semantic(library, models.embedder, reading, request.vec, allowed), near)
             stages.append(stage)
+        pool = self._pool(reading, named, words, near, imagined)
         if request.legs is Legs.HYBRID:
-            needless = _needless(request, reading, named, words)
+            needless = _needless(request, reading, named) or _settled(pool)
             imagined, stage = legs.attempt(
                 "hyde",
                 lambda: legs.hypothetical(library, models.embedder, models.hyde, reading, request.hyde, near, needless, allowed),
                 imagined,
             )
             stages.append(stage)
-        return self._pool(reading, named, words, near, imagined), stages
+            if imagined.near:
+                pool = self._pool(reading, named, words, near, imagined)
+                evidence.measure(pool)
+        return pool, stages
 
     def _pool(
         self, reading: Reading, named: Mapping[str, float], words: legs.Lexical, near: legs.Semantic, imagined: legs.Semantic
@@ -128,7 +132,6 @@ class Searcher:
         began = time.perf_counter()
         if request.legs is not Legs.HYBRID:
             return _single_leg(request.legs, pool), False
-        evidence.measure(pool)
         ordered = evidence.score(pool, shipped(reranked=False))
         stages.append(legs.timed(Stage("evidence", StageStatus.RAN, hits=len(ordered)), began))
         read_together, stage = legs.attempt("rerank", lambda: self._rerank(request, pool.reading, ordered), False)
@@ -209,7 +212,8 @@ def _measure(hit: Hit) -> float:
     return hit.score if hit.rerank_score is None else hit.rerank_score
 
 
-def _needless(request: Request, reading: Reading, named: Mapping[str, float], words: legs.Lexical) -> str | None:
+def _needless(request: Request, reading: Reading, named: Mapping[str, float]) -> str | None:
+    """Why a passage needn't be written, before anything was scored."""
     if not request.write_hyde:
         return "switched off for this question"
     if reading.identifiers:
@@ -219,6 +223,14 @@ def _needless(request: Request, reading: Reading, named: Mapping[str, float], wo
     if not reading.asks:
         return "keywords, not a question"
     return None
+
+
+def _settled(pool: Pool) -> str | None:
+    """Measures the pool. A hypothetical passage takes a second and can only blur what words and meaning already agree on."""
+    evidence.measure(pool)
+    ordered = evidence.score(pool, shipped(reranked=False))
+    best = max((c.probability or 0.0 for c in ordered), default=0.0)
+    return "words and meaning were confident without it" if best >= CONFIDENT else None
 
 
 def _single_leg(leg: Legs, pool: Pool) -> list[Candidate]:

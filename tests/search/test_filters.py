@@ -10,7 +10,9 @@ from onebrain.vault.library import NoteRecord
 from onebrain.vault.note import Source, Status
 
 
-def note(path: str = "01-projects/harbor/Harbor.md", tags: tuple[str, ...] = (), day: str | None = None, kind: str | None = None) -> NoteRecord:
+def note(
+    path: str = "01-projects/harbor/Harbor.md", tags: tuple[str, ...] = (), day: str | None = None, kind: str | None = None
+) -> NoteRecord:
     return NoteRecord(path, "t", Source.PROJECT, (), tags, day, Status.ACTIVE, kind, "", 0, 0, (), (), False)
 
 

@@ -33,7 +33,17 @@ def test_why_questions_of_many_languages(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["what did we settle on", "whyever.py", "kafka", "which IP ranges", "when is the meeting", "warumada", "neden-lib", "how it works", "C++"],
+    [
+        "what did we settle on",
+        "whyever.py",
+        "kafka",
+        "which IP ranges",
+        "when is the meeting",
+        "warumada",
+        "neden-lib",
+        "how it works",
+        "C++",
+    ],
 )
 def test_everything_else_is_a_what_question(text: str) -> None:
     assert mode_of(text) is Mode.WHAT
@@ -46,13 +56,23 @@ def test_the_mode_option_overrides_the_words() -> None:
 
 @pytest.mark.parametrize(
     ("text", "question"),
-    [("what is the cap?", True), ("message cap", False), ("キューは何を使う", True), ("ขีดจำกัดคือเท่าไร", True), ("DEC-0054", False), ("the cap?", True)],
+    [
+        ("what is the cap?", True),
+        ("message cap", False),
+        ("キューは何を使う", True),
+        ("ขีดจำกัดคือเท่าไร", True),
+        ("DEC-0054", False),
+        ("the cap?", True),
+    ],
 )
 def test_questions_are_told_from_keywords(text: str, question: bool) -> None:
     assert asks(text) is question
 
 
-@pytest.mark.parametrize("text", ["C++", '"', "-", "AND", "*", "note: x", "2026.4.10", "a - b", 'a "lone quote', "C:\\temp", "-word", "path:", "x OR NOT y", "(("])
+@pytest.mark.parametrize(
+    "text",
+    ["C++", '"', "-", "AND", "*", "note: x", "2026.4.10", "a - b", 'a "lone quote', "C:\\temp", "-word", "path:", "x OR NOT y", "(("],
+)
 def test_punctuation_is_text(text: str) -> None:
     found = reading(text)
     assert (found.text, found.phrases, found.excluded, found.filters) == (" ".join(text.split()), (), (), Filters())

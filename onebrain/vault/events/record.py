@@ -21,7 +21,7 @@ _BLOCK_DATE = re.compile(
 _LABEL = re.compile(r"^[\s>*+-]*[*_]{2}(?P<name>[^*_:]{3,40}?):?[*_]{2}:?\s*(?P<rest>.*)$")
 _REASON_LABEL = re.compile(r"\b(?:context|decision|rationale|reason|why|root cause|cause|consequences|motivation|problem)\b", re.IGNORECASE)
 _NUMBERED_TITLE = re.compile(
-    r"^\W*(?:(?:l?adr|madr|pep|rfc|eip|kep|decision(?: record)?|architecture decision record|dr)[-\s#:]*\d*\s*[:.\-–—]+\s*"
+    r"^\W*(?:(?:l?adr|madr|pep|rfc|eip|kep|decision(?: record)?|architecture decision record|dr)(?:[-\s#:]*\d+\s*[:.\-–—]*|\s*[:.–—])\s*"
     r"|\d{1,5}\s*[.:)\-–—]+\s*|\d{2,5}\s+(?=[A-Z]))",
     re.IGNORECASE,
 )
@@ -90,7 +90,7 @@ def record_blocks(reader: Reader) -> Iterator[Event]:
             if following.heading_path[:depth] != section.heading_path or following.level <= section.level:
                 break
             parts.append(following)
-        if event := _block(reader, parts, plain(match["title"])):
+        if event := _block(reader, parts, plain(match["title"], inline=True)):
             yield event
 
 
