@@ -112,7 +112,9 @@ def _local(current: Session, config: Config | None, folder: Path, question: str)
     if config is None or not memory.is_relative_to(config.vault.resolve()):
         return LayerOne("local", LayerState.FAILED, f"{memory} is in no vault, so it isn't indexed")
     prefix = memory.relative_to(config.vault.resolve()).as_posix()
-    request = Request(text=question, now=current.terminal.today(), filters=Filters(paths=(prefix,)), limit=TOP, everything=True)
+    request = Request(
+        text=question, now=current.terminal.today(), filters=Filters(paths=(prefix,)), limit=TOP, everything=True, write_hyde=False
+    )
     try:
         with current.brain(sync=True) as brain:
             report = brain.ask(request)

@@ -101,7 +101,9 @@ def answer(brain: MemoryBrain, memories: Iterable[Memory], ask: Ask, today: date
             return Answer((), library.meaning is not None)
         vector = brain.embed_query(ask.query) if library.meaning is not None else None
         folders = tuple(sorted({PurePosixPath(memory.path).parent.as_posix() for memory in kept}))
-        report = brain.ask(Request(text=ask.query, now=today, filters=Filters(paths=folders), limit=JUDGED, everything=True))
+        report = brain.ask(
+            Request(text=ask.query, now=today, filters=Filters(paths=folders), limit=JUDGED, everything=True, write_hyde=False)
+        )
         judged = {hit.chunk_id: hit.rerank_score for hit in report.hits if hit.rerank_score is not None}
         passages = {memory.path: [c for c in library.chunks_of(memory.path) if c.line_end >= memory.body_line] for memory in kept}
         found = search(ask, kept, passages, signals(library, ask, kept, vector, judged), today)
