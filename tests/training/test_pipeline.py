@@ -1,0 +1,168 @@
+"""The parts of the training pipeline that decide what the model learns from, on texts small enough to read."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+from training import negatives, queries, sections, sources
+from training.batches import batch, pair
+from training.contamination import EvaluationText
+from training.synonyms import Synonyms
+
+SOURCE = sources.Source("a/b", "HEAD", "MIT", "LICENSE", "MIT License", "A. B.", "b", r"docs/(?P<lang>[a-z]+)/(?P<key>.*\.md)")
+TEXT = """---
+title: Backups
+---
+Every night the database is copied to the second disk, and every Sunday also to the one that stands in the other building.
+
+## Restoring
+
+```
+# not a heading
+```
+Stop the service first. Then copy the newest snapshot back, and compare the 14 checksums before the service is started again.
+Write the day and the name of whoever did it into the log on the wall next to the door of the office.
+"""
+
+
+def document(text: str = TEXT, lang: str = "en", path: str = "docs/en/backup.md") -> sources.Document:
+    return sources.Document(SOURCE, path, lang, "b|backup.md", text)
+
+
+def test_every_source_is_permissive_and_names_its_licence_file() -> None:
+    found = sources.load_manifest()
+    assert len(found) > 40
+    assert all(len(s.commit) == 40 and s.licence_file and s.licence_phrase and s.attribution for s in found)
+
+
+def test_a_licence_outside_the_list_is_refused(tmp_path: Path) -> None:
+    entry = {
+        "repo": "a/b", "commit": "0", "licence": "CC-BY-SA-4.0", "licence_file": "L", "licence_phrase": "x", "attribution": "A",
+        "family": "b", "pick": ".*",
+    }
+    (tmp_path / "sources.json").write_text(json.dumps([entry]))
+    with pytest.raises(sources.SourceError, match="not a permissive licence"):
+        sources.load_manifest(tmp_path / "sources.json")
+
+
+def test_documents_are_read_from_a_commit_after_the_licence_was_checked(tmp_path: Path) -> None:
+    repo = tmp_path / "a+b" / "repo"
+    (repo / "docs" / "de").mkdir(parents=True)
+    (repo / "LICENSE").write_text("MIT License\n")
+    (repo / "docs" / "de" / "x.md").write_text("# Titel\n")
+    for command in (["init", "-q"], ["add", "."], ["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-qm", "x"]):
+        subprocess.run(["git", "-C", str(repo), *command], check=True)
+    found = list(sources.documents(tmp_path, SOURCE))
+    assert [(d.path, d.lang, d.key) for d in found] == [("docs/de/x.md", "de", "b|x.md")]
+    with pytest.raises(sources.SourceError, match="does not say"):
+        list(sources.documents(tmp_path, replace(SOURCE, licence_phrase="Apache License")))
+
+
+@pytest.mark.parametrize(("code", "lang"), [("zh-CN", "zh"), ("pt_BR", "pt"), ("zh-TW", "zh-hant"), ("en-US", "en"), ("th", "th")])
+def test_language_codes(code: str, lang: str) -> None:
+    assert sources.language(code) == lang
+
+
+def test_sections_follow_headings_outside_fences() -> None:
+    first, second = sections.sections([document()])
+    assert (first.title, first.path) == ("Backups", [])
+    assert (second.path, second.heading) == (["Restoring"], "Restoring")
+    assert "not a heading" in second.body
+
+
+def test_a_text_seen_before_is_dropped_and_so_is_an_untranslated_copy() -> None:
+    assert len(sections.sections([document(), document(path="docs/en/copy.md")])) == 2
+    assert sections.sections([document(lang="th", path="docs/th/backup.md")]) == []
+
+
+def test_links_images_and_comments_leave_only_words() -> None:
+    assert sections.clean("See [the guide](x.md) ![i](y.png)<!-- no --> **now**") == "See the guide now"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_statement_becomes_a_question_without_its_number(seed: int) -> None:
+    text = queries.cloze("Compare the 14 checksums before the old service is started again", "en", Random(seed))
+    assert text and any(w in text for w in ("how many", "what number", "when", "what year", "what", "which", "who"))
+
+
+def test_the_near_miss_lacks_the_sentence_that_was_asked_about(tmp_path: Path) -> None:
+    made = _maker(tmp_path)
+    statements = [q for q in made if q.kind == "statement" and q.near]
+    assert statements, [q.kind for q in made]
+    assert all(q.near and len(q.near) < len(q.positive) for q in statements)
+
+
+def test_questions_are_the_same_for_the_same_seed(tmp_path: Path) -> None:
+    assert _maker(tmp_path) == _maker(tmp_path)
+
+
+def _maker(folder: Path) -> list[queries.Question]:
+    found = sections.sections([document(), document(TEXT.replace("database", "wiki"), path="docs/en/wiki.md")])
+    return queries.QuestionMaker(found, _synonyms(folder), Random(3), scale=20).all()
+
+
+def _synonyms(folder: Path) -> Synonyms:
+    lines = ["start%2:30:00:: 00345761 1 50", "begin%2:30:00:: 00345761 1 60", "commence%2:30:00:: 00345761 1 0"]
+    (folder / "index.sense").write_text("\n".join(lines))
+    return Synonyms(folder)
+
+
+def test_synonyms_come_from_senses_in_use_and_keep_the_ending(tmp_path: Path) -> None:
+    words = _synonyms(tmp_path)
+    assert words.of("start") == ["begin"]
+    assert words.inflected("starts") == ["begins"]
+    assert words.replace("it starts with these", 1.0, Random(1)) == "it begins with these"
+
+
+def test_bm25_ranks_the_text_with_the_words_first() -> None:
+    texts = ["the backup runs nightly", "a restore needs a snapshot", "unrelated words here"]
+    assert int(negatives.Bm25(texts).scores("restore from snapshot").argmax()) == 1
+
+
+def test_a_group_has_the_answer_first_and_no_translation_as_a_wrong_answer(tmp_path: Path) -> None:
+    bodies = [f"Body number {i} about subject {i}." for i in range(12)]
+    found = [sections.Section(i, "a/b", f"{i}.md", "en", f"b|{i % 4}|0", f"Title {i}", [], body) for i, body in enumerate(bodies)]
+    vectors = np.eye(12, 384, dtype=np.float32)
+    question = queries.Question("what is body 3?", "statement", "en", 3, found[3].body, None, 2)
+    group = negatives.Miner(found, vectors, Random(1)).group(question, vectors[3])
+    assert group.passages[0] == found[3].body
+    assert len(group.passages) == negatives.SIZE
+    assert not {found[7].body, found[11].body} & set(group.passages[1:])
+
+
+def test_evaluation_text_is_found_in_spaced_and_unspaced_scripts(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("We moved the queue to the second machine because the first was slow on Mondays and Fridays.")
+    (tmp_path / "b.md").write_text("ฐานข้อมูลถูกคัดลอกไปยังเครื่องที่สองทุกคืนและตรวจสอบทุกวันอาทิตย์")
+    known = EvaluationText(tmp_path)
+    assert known.holds("Note: we moved the queue to the second machine because the first was slow, they said.")
+    assert known.holds("ฐานข้อมูลถูกคัดลอกไปยังเครื่องที่สองทุกคืนและตรวจสอบ")
+    assert not known.holds("The queue was moved to another machine as the old one could not keep up with the load.")
+
+
+def test_pairs_are_laid_out_as_the_product_reads_them() -> None:
+    made = pair(np.arange(10, 60, dtype=np.int32), np.arange(100, 400, dtype=np.int32))
+    assert len(made.ids) == 192
+    assert made.ids[:2].tolist() == [0, 10]
+    assert made.ids[41:44].tolist() == [2, 2, 100]  # a question has at most 40 tokens
+    arrays = batch([made, pair(np.array([7], np.int32), np.array([8, 9], np.int32))])
+    assert arrays.ids[1, :8].tolist() == [0, 7, 2, 2, 8, 9, 2, 1]
+    assert arrays.side[1, :8].tolist() == [0, 0, 0, 0, 1, 1, 1, 0]
+    assert arrays.mask[1].sum() == 7
+
+
+def test_the_learning_rate_warms_up_and_decays_by_steps() -> None:
+    pytest.importorskip("torch", reason="torch is only installed for training")
+    from training.train import Plan, rate_at
+
+    plan = Plan(steps=1000, rate=1.0)
+    assert rate_at(0, plan) == pytest.approx(0.02)
+    assert rate_at(40, plan) == pytest.approx(1.0)
+    assert rate_at(520, plan) == pytest.approx(0.5)
+    assert rate_at(999, plan) == pytest.approx(0.02)
