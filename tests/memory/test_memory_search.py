@@ -11,7 +11,13 @@ from typing import Any, NoReturn
 import pytest
 from memory_shell import Shell
 
+from onebrain.config import load
+from onebrain.memory.facts import Ask, Signals, search
+from onebrain.memory.memories import MemoryShelf
 from onebrain.memory.secrets import secret_in
+from onebrain.models.folders import ModelFolder
+from onebrain.vault.chunk import chunk
+from onebrain.vault.parse import read_note
 
 MEMORY = "05-agent/memory"
 
@@ -198,18 +204,41 @@ def test_an_old_fact_returns_when_it_is_named(shell: Shell) -> None:
 
 
 def test_a_thousand_searches_change_no_score_and_no_file(memories: Shell) -> None:
-    """Seed 000, "Real reinforcement": "User confirmation strengthens memory; automatic retrieval does not" (fifty here, to be quick)."""
+    """Seed 000, "Real reinforcement": "User confirmation strengthens memory; automatic retrieval does not"."""
     memories.today = date(2026, 9, 1)
     files = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in (memories.cwd / MEMORY).iterdir()}
     first = scores(memories, query="favorite food")
-    for _ in range(5):
-        found(memories, query="favorite food")
+    kept, _ = MemoryShelf().load(load(memories.cwd, memories.env, memories.cwd))
+    passages = {memory.path: chunk(read_note(memory.path, (memories.cwd / memory.path).read_bytes())) for memory in kept}
+    found_once = search(Ask("favorite food"), kept, passages, Signals(), memories.today)
+    for _ in range(1000):
+        assert search(Ask("favorite food"), kept, passages, Signals(), memories.today) == found_once
     assert scores(memories, query="favorite food") == first
     assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in (memories.cwd / MEMORY).iterdir()} == files
     assert memories("memory", "confirm", "user-favorite-food-italian-pasta").out == (
         "Confirmed 05-agent/memory/user-favorite-food-italian-pasta.md (said 2 times)\n"
     )
     assert scores(memories, query="favorite food") > first
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("what does the user like to eat", "User enjoys Italian food"),
+        ("where is Bob employed", "Bob works at Acme"),
+        ("what is the capital of France", None),
+        ("graphql federation strategy", None),
+    ],
+)
+def test_paraphrases_surface_and_noise_does_not(shell: Shell, e5_folder: ModelFolder, question: str, expected: str | None) -> None:
+    """Seed 000, "Input Format", with the real embedder: not one content word of the question need stand in the memory."""
+    models = Path(shell.env["ONEBRAIN_DATA_DIR"]) / "models"
+    models.parent.mkdir()
+    models.symlink_to(e5_folder.path.parent)
+    for text in ("User enjoys Italian food", "Bob works at Acme", "Prepare for the Struan client meeting", "Stand-up is at nine"):
+        shell("memory", "add", text, "--subject", "user" if text.startswith("User") else "Bob")
+    assert contents(shell, query=question)[:1] == ([expected] if expected else [])
 
 
 def test_restating_a_fact_confirms_it(memories: Shell) -> None:
