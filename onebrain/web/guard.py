@@ -69,7 +69,7 @@ def refusal(door: Door, path: str, headers: Mapping[str, str]) -> Refusal | None
         return None
     if any(secrets.compare_digest(shown.encode(), door.token.encode()) for shown in _shown(door, headers)):
         return None
-    return Refusal(403, "The token is missing or old. Open the address that `onebrain serve` printed.")
+    return Refusal(403, "The token is missing or old. Use the address, or the token, that was printed at the start.")
 
 
 def _shown(door: Door, headers: Mapping[str, str]) -> list[str]:

@@ -17,7 +17,8 @@ LIMIT = 50  # as many as Omnisearch gives
 
 
 def request_of(question: str, now: date) -> Request:
-    return Request(text=question, now=now, mode="what", limit=LIMIT)
+    """As fast as it gets: the scripts ask beside every web search and wait for nobody to write a passage."""
+    return Request(text=question, now=now, mode="what", limit=LIMIT, write_hyde=False)
 
 
 def results(report: Report, vault: str) -> list[dict[str, Any]]:

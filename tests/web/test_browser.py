@@ -54,6 +54,11 @@ def address(desk: Desk) -> Iterator[str]:
     listener.close()
 
 
+def _given_up(message: str) -> bool:
+    """htmx tells of every request that newer typing made needless."""
+    return message.startswith(("htmx:afterRequest", "htmx:sendAbort"))
+
+
 class Visit:
     """A window on the page, with all that went wrong in it and every address it asked for."""
 
@@ -62,7 +67,7 @@ class Visit:
         self.faults: list[str] = []
         self.asked: list[str] = []
         page.on("pageerror", lambda error: self.faults.append(str(error)))
-        page.on("console", lambda message: self.faults.append(message.text) if message.type == "error" else None)
+        page.on("console", lambda said: self.faults.append(said.text) if said.type == "error" and not _given_up(said.text) else None)
         page.on("request", lambda request: self.asked.append(request.url))
         page.goto(f"{address}/?token={TOKEN}")
         page.wait_for_selector("#q")
@@ -193,7 +198,7 @@ def test_a_hostile_note_runs_nothing_and_loads_nothing(visit: Visit) -> None:
 
 
 def test_the_policy_stops_what_would_get_past_us(visit: Visit) -> None:
-    attack = '<img src=x onerror="window.owned = 1"><img src="https://evil.example/x.png">'
+    attack = '<img src="data:," onerror="window.owned = 1"><img src="https://evil.example/x.png">'
     visit.page.evaluate("attack => document.body.insertAdjacentHTML('beforeend', attack)", attack)
     visit.page.wait_for_timeout(200)
     assert visit.page.evaluate("window.owned") is None
