@@ -69,6 +69,7 @@ class Indexer:
         self.embedder = embedder
         self._open_words = open_words
         self._now_ns = now_ns
+        self._compared = False
         self._queue: deque[int] | None = None  # chunk rows to embed, in order; None: look again
         self._unseen: tuple[Failure, ...] = ()  # what the last look at the disk couldn't look at
         self._reasons: list[str] = [manifest.remade] if manifest.remade else []
@@ -89,9 +90,9 @@ class Indexer:
             if manifest.meta("reader") is not None:
                 found.append("notes are read in another way since the last version or configuration: all are read again")
             manifest.distrust_notes(self.reader.fingerprint)
-        listed = rows.chunk_ids(manifest.connection)
-        drifted = {rows.split_id(chunk)[0] for chunk in self.words.ids() ^ listed}
         journal = manifest.journal()
+        drifted = set() if self._compared else {rows.split_id(chunk)[0] for chunk in self.words.ids() ^ rows.chunk_ids(manifest.connection)}
+        self._compared = True  # from here on nobody else writes, and what fails half-way is in the journal
         if drifted - set(journal):
             found.append(f"the word index had drifted in {len(drifted)} notes: written again")
         elif journal and manifest.generation:
@@ -169,7 +170,7 @@ class Indexer:
         result = ReindexResult(unchanged=todo.unchanged, held_back=todo.held_back)
         names = None if self.manifest.meta("links") == "stale" else self.manifest.names()
         if todo.touched:
-            self.manifest.touch(todo.touched, todo.seen_ns)
+            self.manifest.touch(todo.touched, todo.seen_ns, as_of=self._as_of())
         total = todo.total - len(todo.removed)
         if todo.removed:
             result = self._commit(Batch(vanished=list(todo.removed)), result, merge=not total)

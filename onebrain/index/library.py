@@ -27,19 +27,19 @@ class Cache:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._notes: tuple[int, Mapping[str, NoteRecord]] = (-1, {})
+        self._notes: tuple[int, Mapping[str, NoteRecord]] = (-1, {})  # with the generation that last changed a note
         self._exact = ExactVectors()
         self._exact_generation = -1
         self._ids: dict[int, list[str]] = {}  # note row → its chunk ids in the matrix
 
-    def notes(self, connection: sqlite3.Connection, generation: int) -> Mapping[str, NoteRecord]:
+    def notes(self, connection: sqlite3.Connection, changed: int) -> Mapping[str, NoteRecord]:
         with self._lock:
-            if self._notes[0] == generation:
+            if self._notes[0] == changed:
                 return self._notes[1]
         found = rows.notes(connection)
         with self._lock:
-            if generation > self._notes[0]:
-                self._notes = (generation, found)
+            if changed > self._notes[0]:
+                self._notes = (changed, found)
         return found
 
     def nearest(
@@ -113,7 +113,7 @@ class Snapshot:
         return _Meaning(self._connection, self.generation, self._cache, self._keeper) if some else None
 
     def notes(self) -> Mapping[str, NoteRecord]:
-        return self._cache.notes(self._connection, self.generation)
+        return self._cache.notes(self._connection, int(self._meta.get("notes", "0")))
 
     def chunks(self, ids: Sequence[str]) -> Mapping[str, Chunk]:
         return rows.chunks(self._connection, ids)

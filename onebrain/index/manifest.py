@@ -164,9 +164,10 @@ class Manifest:
             concerned = [*removed, *(e.note.path for e in entries), *(e.was for e in entries if e.was), *(b.failure.path for b in broken)]
             _settle(db, concerned)
 
-    def touch(self, stats: Collection[tuple[str, Stat]], seen_ns: int) -> None:
+    def touch(self, stats: Collection[tuple[str, Stat]], seen_ns: int, *, as_of: str) -> None:
         """New stats of notes whose content is the old one."""
         with self._write() as db:
+            _next_generation(db, as_of)
             db.executemany(
                 "UPDATE notes SET mtime_ns = ?, size = ?, inode = ?, seen_ns = ? WHERE path = ?",
                 [(stat.mtime_ns, stat.size, stat.inode, seen_ns, path) for path, stat in stats],
@@ -248,7 +249,7 @@ class Manifest:
     def add_vectors(self, shas: Sequence[bytes], matrix: Matrix, *, as_of: str) -> None:
         """Keep vectors. Every passage with one of these keys has a vector from now on."""
         with self._write() as db:
-            generation = _next_generation(db, as_of)
+            generation = _next_generation(db, as_of, notes=False)
             blobs = [rows.pack(vector) for vector in matrix]
             db.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", list(zip(shas, blobs, strict=True)))
             db.executemany(
@@ -297,7 +298,7 @@ class Manifest:
     def drop_vectors(self, model: str, *, as_of: str) -> None:
         """Another model: none of the vectors can be compared with its own."""
         with self._write() as db:
-            generation = _next_generation(db, as_of)
+            generation = _next_generation(db, as_of, notes=False)
             db.execute("DELETE FROM vectors")
             db.execute("DELETE FROM gone")
             db.execute(f"UPDATE chunks SET state = {NO_VECTOR}")
@@ -317,10 +318,11 @@ def _set_meta(db: sqlite3.Connection, values: Mapping[str, str]) -> None:
     db.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", list(values.items()))
 
 
-def _next_generation(db: sqlite3.Connection, as_of: str) -> int:
+def _next_generation(db: sqlite3.Connection, as_of: str, *, notes: bool = True) -> int:
+    """`notes` False: only vectors changed, so that lists of notes made before are still right."""
     found = db.execute("SELECT value FROM meta WHERE key = 'generation'").fetchone()
     generation = (int(found[0]) if found else 0) + 1
-    _set_meta(db, {"generation": str(generation), "as_of": as_of})
+    _set_meta(db, {"generation": str(generation), "as_of": as_of} | ({"notes": str(generation)} if notes else {}))
     return generation
 
 

@@ -95,7 +95,8 @@ def _chunk(row: tuple[str, int, str, int, int, str, str, str | None]) -> Chunk:
 
 
 def _wanted(ids: Iterable[str]) -> str:
-    return json.dumps([split_id(chunk) for chunk in ids])
+    """For json_each. What is no chunk id is left out: nothing can be found under it."""
+    return json.dumps([split_id(chunk) for chunk in ids if chunk.rpartition("#")[2].isdecimal() and "#" in chunk])
 
 
 def chunks(connection: sqlite3.Connection, ids: Sequence[str]) -> dict[str, Chunk]:

@@ -13,7 +13,6 @@ from onebrain.index.keeper import VectorKeeper, finds
 from onebrain.index.lexical import LexicalIndex
 from onebrain.index.library import Cache, Snapshot
 from onebrain.index.manifest import FILE, Manifest
-from onebrain.index.opening import Index, open_index
 from onebrain.index.reading import VaultReader
 from onebrain.index.storage import open_for_reading
 from onebrain.index.vectors import ExactVectors
@@ -100,13 +99,6 @@ class Rig:
 
     def close(self) -> None:
         self.indexer.close()
-
-
-@contextmanager
-def chroma(base: Path, embedder: HashEmbedder | None = None) -> Iterator[Index]:
-    """The index as it is opened in earnest, Chroma and lock included."""
-    with open_index(base / "index", VaultReader(base / "vault"), embedder=embedder) as index:
-        yield index
 
 
 def equal(indexer: Indexer, *, vectors: bool = True) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import random
 import shutil
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +17,7 @@ import pytest
 from onebrain.errors import StorageFull
 from onebrain.index import vectors as module
 from onebrain.index.rows import Matrix, normalised
-from onebrain.index.vectors import ChromaVectors, ExactVectors, VectorIndex, VectorsDamaged, ranked
+from onebrain.index.vectors import ChromaVectors, ExactVectors, Server, VectorIndex, VectorsDamaged, VectorsUnreachable, ranked
 
 DIM = 32
 
@@ -34,9 +36,36 @@ def names(count: int, path: str = "n") -> list[str]:
     return [f"{path}{i // 3}.md#{i % 3}" for i in range(count)]
 
 
-@pytest.fixture(params=["exact", "chroma"])
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A Chroma server of our own on the loopback; ended with the tests."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [str(Path(sys.executable).with_name("chroma")), "run", "--host", "127.0.0.1", "--port", str(port), "--path"]
+    command.append(str(tmp_path_factory.mktemp("server")))
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        for _ in range(300):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.1)
+        else:
+            pytest.fail("the Chroma server did not start within 30 s")
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@pytest.fixture(params=["exact", "chroma", pytest.param("server", marks=pytest.mark.slow)])
 def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[VectorIndex]:
-    made: VectorIndex = ExactVectors() if request.param == "exact" else ChromaVectors(tmp_path / "vectors", model="m")
+    made: VectorIndex = ExactVectors()
+    if request.param == "chroma":
+        made = ChromaVectors(tmp_path / "vectors", model="m")
+    elif request.param == "server":
+        made = ChromaVectors(Server(request.getfixturevalue("server"), "secret").named(tmp_path.name), model="m")
     made.open()
     yield made
     made.close()
@@ -253,3 +282,16 @@ def test_chroma_is_imported_only_when_opened() -> None:
     code = "import sys, onebrain.index.vectors; assert 'chromadb' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
     assert module.ExactVectors().nearest(points(1)[0], limit=1) == []
+
+
+def test_a_server_that_is_not_there_is_unreachable_not_damaged() -> None:
+    with pytest.raises(VectorsUnreachable, match="127.0.0.1:9"):
+        ChromaVectors(Server("http://127.0.0.1:9"), model="m").open()
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("notes-1a2b3c", "onebrain-notes-1a2b3c"), ("Mein Vault ü", "onebrain-Mein-Vault"), ("日記", "onebrain")],
+)
+def test_collections_are_named_in_letters_that_chroma_allows(name: str, expected: str) -> None:
+    assert Server("http://x").named(name).collection == expected
