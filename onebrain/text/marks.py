@@ -30,15 +30,20 @@ _MARKED = re.compile(r"[^\w ,.()'’\"/!?;–—-]|_|  |^ *[\d+-]")  # anything 
 _HOLD = re.compile("\ue000(\\d+)\ue001")
 
 
-def plain(markdown: str) -> str:
-    """`markdown` as one line of plain text: the words a reader of the rendered note sees, in order."""
+def plain(markdown: str, *, inline: bool = False) -> str:
+    """`markdown` as one line of plain text: the words a reader of the rendered note sees, in order.
+
+    `inline`: the text is a part of a line (a title, a cell, a sentence), so that `3. March` begins with a number, not a list.
+    """
     if not _MARKED.search(markdown):
         return markdown.strip()
     text = _COMMENT.sub(" ", markdown) if "%%" in markdown or "<!--" in markdown else markdown
     lines = text.split("\n")
     if not all(line.isprintable() for line in lines) or "\ue000" in text or "\ue001" in text:
         lines = [CONTROL.sub("", line).replace("\ue000", "").replace("\ue001", "") for line in lines]
-    text = "\n".join(_BLOCK_ID.sub("", LEAD.sub("", line, count=1)) if "^" in line else LEAD.sub("", line, count=1) for line in lines)
+    if not inline:
+        lines = [LEAD.sub("", line, count=1) for line in lines]
+    text = "\n".join(_BLOCK_ID.sub("", line) if "^" in line else line for line in lines)
     held: list[str] = []
 
     def hold(words: str) -> str:

@@ -45,13 +45,14 @@ _UNDERLINE = re.compile(r"^ {0,3}(?:=+|-+)[ \t]*$")
 _RULE = re.compile(r"^ {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$")
 _ITEM = re.compile(r"^[ \t]*(?:>[ \t]?)*[ \t]*(?:[-+*]|\d{1,9}[.)])[ \t]+\S")
 _CALLOUT = re.compile(r"^[ \t]*>[ \t]*\[!")
-_KEY = re.compile(r"^[ \t>]*(?:[*_]{0,3})[^\W\d_][\w'/() -]{0,38}[*_]{0,3}(?::[*_]{0,3}(?=\s|$)|::)")
+_KEY = re.compile(r"^[ \t>]*(?:[*_]{0,3})[^\W\d_][^\n:|*_.,;!?]{0,38}[*_]{0,3}(?::[*_]{0,3}(?=\s|$)|::)")
 _ROW = re.compile(r"^[ \t>]*\|.*\|[ \t]*(?:\^[\w-]+)?$")
 _DIVIDER = re.compile(r"^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*$|^[ \t>]*\|[ \t]*:?-+:?[ \t]*\|[ \t]*$")
 _DIRECTIVE = re.compile(r"^\s*\.\. (?:[\w:+-]+::|_[^:]+:|\[)")
 _DROPPED = re.compile(r"^\s*(?:\[[^\]^]+\]:\s*\S+.*|</?[a-zA-Z][^>]*>|:\w[\w -]*:(?:\s.*)?)\s*$")
 _GENERIC = {"metadata", "key", "field", "property", "attribute", "item", "name", ""}
 _KEY_COLUMNS = {"value", "values", ""}
+FIELD_MAX = 60  # a longer `Key: value` line is a sentence
 SHORT_LINE = 45  # a line this short before a capital is a line of its own, not wrapped prose
 
 
@@ -77,8 +78,8 @@ def sentences(markdown: str, *, code: bool = False) -> list[Sentence]:
 
 def row(line: str, header: Sequence[str] = ()) -> str:
     """A table row as `Header: cell · Header: cell`; empty cells are left out."""
-    values = [plain(cell) for cell in cells(line)]
-    names = [plain(name) for name in header]
+    values = [plain(cell, inline=True) for cell in cells(line)]
+    names = [plain(name, inline=True) for name in header]
     if len(values) == 2 and len(names) == 2 and names[0].casefold() in _GENERIC and names[1].casefold() in _KEY_COLUMNS:
         return f"{values[0]}: {values[1]}" if values[0] and values[1] else values[0] or values[1]
     named = [(names[i] if i < len(names) else "", value) for i, value in enumerate(values) if value]
@@ -158,7 +159,7 @@ def _units_at(lines: Sequence[str], at: int) -> tuple[list[_Unit], int]:
     end = _paragraph_end(lines, at)
     if end == at + 1 < len(lines) and _UNDERLINE.match(lines[end]):
         return [(Kind.HEADING, at, end, ())], end + 1
-    kind = Kind.ITEM if _ITEM.match(line) else Kind.FIELD if end == at + 1 and _KEY.match(line) else Kind.PROSE
+    kind = Kind.ITEM if _ITEM.match(line) else Kind.FIELD if end == at + 1 and len(line) <= FIELD_MAX and _KEY.match(line) else Kind.PROSE
     return [(kind, at, end, ())], end
 
 
@@ -246,7 +247,7 @@ def _split(markdown: str, lines: Sequence[str], starts: Sequence[int], first: in
         piece = raw[at:cut]
         offset = len(piece) - len(piece.lstrip())
         body = piece.strip()
-        text = plain("\n".join(QUOTE_LEAD.sub("", line) for line in body.split("\n"))) if ">" in body else plain(body)
+        text = plain("\n".join(QUOTE_LEAD.sub("", line) for line in body.split("\n")) if ">" in body else body, inline=True)
         if text and any(unicodedata.category(char)[0] in "LNS" for char in text):
             start = begin + at + offset
             yield Sentence(text, start, start + len(body), first + raw.count("\n", 0, at + offset), kind)

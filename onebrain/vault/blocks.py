@@ -55,6 +55,7 @@ class _Scan:
     hidden: bool = False  # whether that HTML block is a comment or raw text
     paragraph: int = 0  # lines of the open paragraph
     last: str = ""  # the newest of them
+    lazy: bool = False  # whether a plain line would still belong to the quote above it
     content: int = 0  # the column where the text of the innermost open list item begins; 0 outside lists
     blank: bool = True  # whether the line before was blank
 
@@ -75,10 +76,10 @@ def _line(scan: _Scan, number: int, line: str) -> None:
         _in_html(scan, number, text)
         return
     if not text:
-        scan.paragraph, scan.blank = 0, True
+        scan.paragraph, scan.blank, scan.lazy = 0, True, False
         return
     indent = 0 if text is line else _indent(line, text)
-    if scan.content and indent < scan.content and (scan.blank or text[0] in "#`~>") and not _MARKER.match(text):
+    if scan.content and indent < scan.content and (scan.blank or not scan.paragraph or text[0] in "#`~>") and not _MARKER.match(text):
         scan.content = 0  # the list is over; a lazy line right under it still belongs to it
     if indent >= scan.content + 4 and not scan.paragraph:
         scan.code[number] = 1
@@ -92,6 +93,7 @@ def _line(scan: _Scan, number: int, line: str) -> None:
 def _text(scan: _Scan, number: int, text: str, indent: int) -> None:
     top = indent < 4 and not (scan.content and indent >= scan.content)
     first = text[0]
+    lazy, scan.lazy = scan.lazy, False
     if first == "#" and indent < scan.content + 4 and (match := _ATX.match(text)):
         scan.paragraph = 0
         if top:
@@ -109,6 +111,8 @@ def _text(scan: _Scan, number: int, text: str, indent: int) -> None:
         scan.content = scan.content if indent >= scan.content else 0
     elif first in "-+*0123456789" and (match := _MARKER.match(text)) and (not scan.paragraph or scan.content or match.end() < 3):
         _item(scan, number, text, indent, match.end())
+    elif lazy:
+        scan.lazy = True
     else:
         scan.paragraph += 1
         scan.last = text
@@ -156,8 +160,9 @@ def _in_fence(scan: _Scan, number: int, text: str) -> bool:
 def _in_quote(scan: _Scan, number: int, text: str) -> None:
     scan.paragraph = 0
     inner = text.lstrip("> \t")
+    scan.lazy = bool(inner) and not (_ATX.match(inner) or _RULE.match(inner))
     if inner and inner[0] in "`~" and (match := _FENCE.match(inner)):
-        scan.fence, scan.quoted = match[1], True
+        scan.fence, scan.quoted, scan.lazy = match[1], True, False
         scan.code[number] = 1
 
 

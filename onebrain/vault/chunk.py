@@ -81,7 +81,7 @@ def _embed(note: Note, piece: _Piece) -> str:
 
 @lru_cache(1024)
 def _words_of(heading: str) -> str:
-    return sentences.plain(heading)
+    return sentences.plain(heading, inline=True)
 
 
 def _matter(note: Note) -> Iterator[_Piece]:

@@ -122,12 +122,12 @@ def _title(stem: str, front: Frontmatter, sections: Sequence[Section], headings:
     name. Those are no titles. A name that is a slug (`0033-ip-ranges`, `README`) always gives way to the H1.
     """
     said, _ = front.find("title")
-    if isinstance(said, str) and (title := plain(said)) and "{{" not in title and "<%" not in title:
+    if isinstance(said, str) and (title := plain(said, inline=True)) and "{{" not in title and "<%" not in title:
         return title
     top = [heading for heading in headings if heading.level == 1]
     if top and top[0] is headings[0] and (len(top) == 1 or _same(stem, top[0].text)) and _names(stem, top[0].text):
         preamble = sections[0].text if sections and not sections[0].heading_path else ""
-        if not re.search(r"[^\W\d_]", _NOT_PROSE.sub("", _COMMENT.sub("", preamble))) and (title := plain(top[0].text)):
+        if not re.search(r"[^\W\d_]", _NOT_PROSE.sub("", _COMMENT.sub("", preamble))) and (title := plain(top[0].text, inline=True)):
             return stem if "{{" in title or "<%" in title else title
     return stem
 

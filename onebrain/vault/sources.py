@@ -21,7 +21,9 @@ _RECORD_FOLDER = re.compile(
     re.IGNORECASE,
 )
 _RECORD_NAME = re.compile(
-    r"^(?:l?adr|madr|pep|rfc|eip|kep|dr|decision|rfd)[-_ ]?\d+\b|^(?:\d{4}-\d{2}-\d{2}[-_ ])?(?:adr|decision)\b[-_ :]", re.IGNORECASE
+    r"^(?:l?adr|madr|pep|rfc|eip|kep|dr|decision|rfd)[-_ ]?\d+\b"
+    r"|^\d{4}-\d{2}-\d{2}[-_ ](?:adr|decision)\b|^(?:adr|decision)(?:\s+-\s|:)",
+    re.IGNORECASE,
 )
 _LOG_NAME = re.compile(
     r"^(?:(?:architecture|architectural|design|technical|key|project)[-_ ])?decisions?(?:[-_ ](?:log|register|history))?$",
@@ -111,7 +113,14 @@ def _is_record(place: PurePosixPath, frontmatter: Mapping[str, Value], tags: set
     sections = bool(any(map(_DECISION_HEADING.fullmatch, headings)) and any(map(_CONTEXT_HEADING.fullmatch, headings)))
     numbered = bool(_NUMBERED.match(place.stem))
     in_records = any(_RECORD_FOLDER.match(part) for part in place.parent.parts)
-    stated = numbered and bool(_STATED.search(opening)) and (bool(_DATED.search(opening)) or any(map(_CONTEXT_HEADING.fullmatch, headings)))
+    stated = (
+        numbered
+        and bool(_STATED.search(opening))
+        and (
+            bool(_DATED.search(opening))
+            or any(_CONTEXT_HEADING.fullmatch(heading) and not heading.casefold().startswith("status") for heading in headings)
+        )
+    )
     return (in_records and (numbered or bool(headings))) or sections or stated
 
 

@@ -21,7 +21,7 @@ _LOGS = {Source.SESSION, Source.CHECKPOINT, Source.PAUSE}
 _DATED_SOURCES = {*_LOGS, Source.DAILY}
 _DATED_TYPE = {"meeting", "meetings", "journal", "log", "worklog", "standup", "retro", "retrospective", "minutes", "daily"}
 _MEMORY_TYPES = {"project", "decision", "context", "dev"}
-_OPEN_TASK = re.compile(r"^\[ \]")
+_OPEN_TASK = re.compile(r"^[\s>]*(?:[-+*]|\d+[.)])\s+\[ \]")
 _BLANK = re.compile(r"\n[ \t]*\n\s*")
 _REASON_LEAD = re.compile(
     r"^\W*(?:why|reason|rationale|because|context|grund|begründung|raison|motivo|razón|причина|理由|原因|เหตุผล)\b\W*", re.IGNORECASE
@@ -80,9 +80,10 @@ def _bullets(reader: Reader, section: Section, *, required: bool) -> Iterator[Ev
     heading = section.heading_path[-1] if section.heading_path else ""
     kind = EventKind.SESSION if reader.note.source in _LOGS or not required else EventKind.DAILY
     above = None if required else heading_day_above(reader, section) or reader.note.date
+    lines = section.text.split("\n")
     for group in list_items(section.text):
         first = group[0]
-        if _OPEN_TASK.match(first.text):
+        if _OPEN_TASK.match(lines[first.line_offset]):
             continue
         iso, words = own_day(first.text, reader)
         text = " ".join(sentence.text for sentence in group)
@@ -92,7 +93,7 @@ def _bullets(reader: Reader, section: Section, *, required: bool) -> Iterator[Ev
         if iso is None or not re.search(r"[^\W\d_]{2}", words):
             continue
         line = section.line_start + first.line_offset
-        reason = _bullet_reason(group, section.line_start, heading)
+        reason = _bullet_reason(group, words, section.line_start, heading)
         yield Event(iso, words, reason.text if reason else None, line, reason.line if reason else line, heading, kind)
 
 
@@ -106,7 +107,7 @@ def _dated_parts(section: Section) -> Iterator[Section]:
         line += text.count("\n")
 
 
-def _bullet_reason(group: Sequence[Sentence], first_line: int, heading: str) -> reasons.Reason | None:
+def _bullet_reason(group: Sequence[Sentence], words: str, first_line: int, heading: str) -> reasons.Reason | None:
     """The sentence of a bullet (or of the bullets under it) that explains; a label such as `Why:` counts as a cue."""
     for sentence in group[1:]:
         if re.match(
@@ -119,7 +120,7 @@ def _bullet_reason(group: Sequence[Sentence], first_line: int, heading: str) -> 
     if found is None and len(group) > 1:
         second = group[1]
         return reasons.Reason(second.text, first_line + second.line_offset, heading, 0.0)
-    if found is None and re.search(r"\s[–—-]\s|[:;]\s", group[0].text):
+    if found is None and re.search(r"\s[–—-]\s|[:;]\s", words):
         return reasons.Reason(group[0].text, first_line + group[0].line_offset, heading, 0.0)
     return found
 
@@ -231,5 +232,5 @@ def changelog_entries(reader: Reader) -> Iterator[Event]:
 
 
 def _changed(reader: Reader, section: Section, iso: str, what: str) -> Event:
-    entry = dated_entry(reader, section, iso, plain(what))
+    entry = dated_entry(reader, section, iso, plain(what, inline=True))
     return Event(entry.date, entry.what, entry.reason, entry.line, entry.reason_line, entry.heading, EventKind.CHANGELOG)

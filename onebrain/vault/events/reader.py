@@ -31,7 +31,7 @@ def heading_day(heading: str, reader: Reader) -> tuple[str | None, str]:
     """The day a heading begins or ends with, and the rest of its words."""
     if not YEAR.search(heading):
         return None, heading
-    text = plain(heading)
+    text = plain(heading, inline=True)
     for found in dates.find_dates(text, reader.order):
         before, after = text[: found.start], text[found.end :]
         if _LEAD_DATE.match(before):

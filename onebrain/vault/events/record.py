@@ -21,8 +21,9 @@ _BLOCK_DATE = re.compile(
 _LABEL = re.compile(r"^[\s>*+-]*[*_]{2}(?P<name>[^*_:]{3,40}?):?[*_]{2}:?\s*(?P<rest>.*)$")
 _REASON_LABEL = re.compile(r"\b(?:context|decision|rationale|reason|why|root cause|cause|consequences|motivation|problem)\b", re.IGNORECASE)
 _NUMBERED_TITLE = re.compile(
-    r"^\W*(?:(?:l?adr|madr|pep|rfc|eip|kep|decision(?: record)?|architecture decision record|dr)(?:[-\s#:]*\d+\s*[:.\-–—]*|\s*[:.–—])\s*"
-    r"|\d{1,5}\s*[.:)\-–—]+\s*|\d{2,5}\s+(?=[A-Z]))",
+    r"^\W*(?:(?:l?adr|madr|pep|rfc|eip|kep|dr|decision(?: record)?|architecture decision record)[-\s#:]*\d+(?:\s*[:.\-–—]+\s*|\s+)"
+    r"|(?:adr|decision record|architecture decision record)\s*[:\-–—]+\s*"
+    r"|\d{1,5}(?:[.:)]\s+|\s+[-–—:]+\s+)|(?!(?:19|20)\d\d\b)\d{2,5}\s+(?=[A-Z]))",
     re.IGNORECASE,
 )
 DECISIONS_HEADING = re.compile(
@@ -124,7 +125,7 @@ def _labelled_reason(parts: Sequence[Section], title: str) -> reasons.Reason | N
             for number, name in enumerate(names)
             if name and not records.is_status_key(name.casefold()) and name.casefold() not in ("date", "severity")
         ]
-        for here, after in zip(marks, [*marks[1:], len(lines)], strict=True):
+        for here, after in zip(marks, [*marks, len(lines)][1:], strict=True):
             match = _LABEL.match(lines[here])
             name = names[here] or ""
             if match and _REASON_LABEL.search(name):

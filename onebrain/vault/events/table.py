@@ -43,7 +43,7 @@ def decision_rows(reader: Reader, section: Section, listed: bool) -> Iterator[Ev
             if "|" not in lines[offset] or not lines[offset].strip():
                 break
             rows.append((section.line_start + offset, cells(lines[offset])))
-        yield from _rows(reader, section, [plain(cell) for cell in cells(line)], rows, listed)
+        yield from _rows(reader, section, [plain(cell, inline=True) for cell in cells(line)], rows, listed)
 
 
 def _rows(reader: Reader, section: Section, header: list[str], rows: list[tuple[int, list[str]]], listed: bool) -> Iterator[Event]:
@@ -62,11 +62,11 @@ def _rows(reader: Reader, section: Section, header: list[str], rows: list[tuple[
     status_at = _column(header, _STATUS_COLUMN, date_at, what_at, why_at)
     heading = section.heading_path[-1] if section.heading_path else ""
     for line, row in rows:
-        what = plain(_cell(row, what_at))
+        what = plain(_cell(row, what_at), inline=True)
         iso = reader.day(_cell(row, date_at)) or reader.first(_cell(row, date_at))
         if not iso or not re.search(r"[^\W\d_]{2}", what):
             continue
-        reason = plain(_cell(row, why_at)) or None
+        reason = plain(_cell(row, why_at), inline=True) or None
         status = records.status_of(_cell(row, status_at)) or Status.ACTIVE
         yield Event(iso, what, reason, line, line, heading, EventKind.TABLE, status)
 
