@@ -194,6 +194,7 @@ def _paragraph_end(lines: Sequence[str], at: int) -> int:
     """The line after a paragraph, list item or field that begins at `at`."""
     keyed = bool(_KEY.match(lines[at])) and not _ITEM.match(lines[at])
     quoted = lines[at].lstrip().startswith(">")
+    wrapped = False  # whether the author wraps lines: then a short one is no thought of its own
     for number in range(at + 1, len(lines)):
         line = lines[number]
         text = line.lstrip("> \t") if quoted else line.strip()
@@ -201,8 +202,11 @@ def _paragraph_end(lines: Sequence[str], at: int) -> int:
             return number
         if text[0] in _BLOCK_FIRST and any(pattern.match(line) for pattern in _BLOCKS):
             return number
-        if (keyed and _KEY.match(line)) or (number == at + 1 and _CALLOUT.match(lines[at])) or _own_line(lines[number - 1], line):
+        if (keyed and _KEY.match(line)) or (number == at + 1 and _CALLOUT.match(lines[at])):
             return number
+        if not wrapped and _own_line(lines[number - 1], line):
+            return number
+        wrapped = wrapped or len(lines[number - 1].strip()) > SHORT_LINE
     return len(lines)
 
 

@@ -64,6 +64,8 @@ def test_wrapped_prose_is_one_sentence_and_a_short_line_is_its_own() -> None:
         "This is a long line of prose that the author wrapped at eighty columns or so.",
         "It goes on.",
     ]
+    short = "This is a long line of prose that the author wrapped at some\ncolumn or so, as in\nPEP 318 and others."
+    assert len(sentences(short)) == 1
     assert [s.text for s in sentences("Virtualization\nXen uses HVM\n")] == ["Virtualization", "Xen uses HVM"]
 
 
