@@ -128,7 +128,7 @@ def open_index(
 ) -> Index:
     """Own the index in `directory`, made if missing, and bring it back in step after whatever happened to it.
 
-    `server` keeps the vector index on a Chroma server instead, in a collection named after the directory.
+    `server` keeps the vector index on a Chroma server instead of in the directory.
 
     Raises IndexBusy when another process owns it (after `timeout` seconds) and StorageFull when its folder can't be written.
     A disk that is too full to heal is told in `Index.trouble`: what can be read can still be searched.
@@ -136,7 +136,7 @@ def open_index(
     mine = owner.claim(directory, timeout=timeout)
     try:
         manifest, reasons = _open_manifest(directory)
-        place = directory / "vectors" if server is None else server.named(directory.name)
+        place = server or directory / "vectors"
         keeper = VectorKeeper(manifest, lambda model: ChromaVectors(place, model=model))
         indexer = Indexer(reader, manifest, lambda anew: _open_words(directory, anew), keeper, embedder, now_ns=now_ns)
     except BaseException:

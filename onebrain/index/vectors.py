@@ -12,7 +12,7 @@ import re
 import shutil
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -165,15 +165,16 @@ class ExactVectors:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A Chroma server. `token` goes along as a bearer token; `collection` names our passages there, apart from other vaults'."""
+    """A Chroma server. `collection` tells our passages from other vaults'; `token` goes along as a bearer token."""
 
     url: str
+    collection: str
     token: str | None = None
-    collection: str = _COLLECTION
 
-    def named(self, collection: str) -> Server:
-        """The same server with a collection called after ours, in the letters Chroma allows."""
-        return replace(self, collection=f"onebrain-{re.sub(r'[^A-Za-z0-9._-]+', '-', collection)}"[:200].rstrip("._-"))
+    @property
+    def name(self) -> str:
+        """The collection's name in the letters Chroma allows."""
+        return f"onebrain-{re.sub(r'[^A-Za-z0-9._-]+', '-', self.collection)}"[:200].rstrip("._-")
 
 
 class ChromaVectors:
@@ -228,9 +229,10 @@ class ChromaVectors:
     def reset(self) -> None:
         with self._chroma("reset"):
             if isinstance(self._place, Server):
-                self._open()
-                self._client.delete_collection(self._place.collection)
-                self._collection = self._collection_of(self._place.collection)
+                if self._client is None:
+                    self._open()
+                self._client.delete_collection(self._place.name)
+                self._collection = self._collection_of(self._place.name)
             else:
                 self._trusted = False
                 self.close()
@@ -252,7 +254,7 @@ class ChromaVectors:
     def _open(self) -> None:
         if isinstance(self._place, Server):
             self._client = _server_client(self._place)
-            name = self._place.collection
+            name = self._place.name
         else:
             folder = _current_folder(self._place)
             _check_state(self._place, folder)

@@ -211,7 +211,7 @@ def test_memory_is_given_back_and_comes_again(rig: Rig) -> None:
 def test_status_tells_what_is_known_and_memory_is_given_back(tmp_path: Path) -> None:
     vault = Vault(tmp_path / "vault")
     vault.write("a.md", "# A\n\ntext")
-    vault.write("b.md", "---\nx: a: b\n---\nodd but indexed")
+    vault.write("b.md", "---\ntags: [x\n---\nodd but indexed")
     with read_index(tmp_path / "index") as nobody:
         empty = nobody.status()
         assert (empty.notes, empty.as_of, empty.manifest_bytes, empty.vectors_bytes) == (0, None, None, None)

@@ -65,7 +65,7 @@ def index(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[VectorInde
     if request.param == "chroma":
         made = ChromaVectors(tmp_path / "vectors", model="m")
     elif request.param == "server":
-        made = ChromaVectors(Server(request.getfixturevalue("server"), "secret").named(tmp_path.name), model="m")
+        made = ChromaVectors(Server(request.getfixturevalue("server"), tmp_path.name, "secret"), model="m")
     made.open()
     yield made
     made.close()
@@ -286,7 +286,7 @@ def test_chroma_is_imported_only_when_opened() -> None:
 
 def test_a_server_that_is_not_there_is_unreachable_not_damaged() -> None:
     with pytest.raises(VectorsUnreachable, match="127.0.0.1:9"):
-        ChromaVectors(Server("http://127.0.0.1:9"), model="m").open()
+        ChromaVectors(Server("http://127.0.0.1:9", "notes"), model="m").open()
 
 
 @pytest.mark.parametrize(
@@ -294,4 +294,4 @@ def test_a_server_that_is_not_there_is_unreachable_not_damaged() -> None:
     [("notes-1a2b3c", "onebrain-notes-1a2b3c"), ("Mein Vault ü", "onebrain-Mein-Vault"), ("日記", "onebrain")],
 )
 def test_collections_are_named_in_letters_that_chroma_allows(name: str, expected: str) -> None:
-    assert Server("http://x").named(name).collection == expected
+    assert Server("http://x", name).name == expected
