@@ -133,6 +133,7 @@ class Service:
             newer=self._make_room,
         )
         self._config_seen = _signature(self.config.file)
+        self._models_seen = _models(self.config.data_dir / "models")
         self._schedule_file = self.config.data_dir / "run" / f"{wire.key(str(self.config.vault))}.schedule.json"
         self._last_runs = _read_runs(self._schedule_file)
         self._job: threading.Thread | None = None
@@ -269,6 +270,10 @@ class Service:
         return next_time(self._embed_cron, after) if self._embed_cron else None
 
     def _configuration(self) -> None:
+        # `search model prepare` and `remove` run in processes of their own
+        if _models(self.config.data_dir / "models") != self._models_seen:
+            self._end(Outcome(Ending.RESTART, "a model was prepared or removed"))
+            return
         seen = _signature(self.config.file)
         if self.reload is None or seen == self._config_seen:
             return
@@ -397,6 +402,15 @@ def _signature(path: Path | None) -> tuple[int, int, int] | None:
     except OSError:
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _models(folder: Path) -> tuple[tuple[str, int], ...]:
+    """The prepared models, in a form that differs when one of them does; what is still being made has a name with a dot."""
+    try:
+        with os.scandir(folder) as entries:
+            return tuple(sorted((entry.name, entry.stat().st_mtime_ns) for entry in entries if entry.is_dir() and entry.name[0] != "."))
+    except OSError:
+        return ()
 
 
 def _read_runs(path: Path) -> Mapping[str, datetime]:

@@ -329,6 +329,17 @@ def test_a_changed_configuration_starts_it_again_a_broken_one_does_not(begin: Be
     assert life.outcome is not None and (life.outcome.ending, life.outcome.why) == (Ending.RESTART, "the configuration changed")
 
 
+def test_a_prepared_model_is_taken_up(begin: Begin, config: Config) -> None:
+    (config.data_dir / "models" / ".making-e5").mkdir(parents=True)
+    life = begin()
+    (config.data_dir / "models" / ".lock").write_text("")
+    time.sleep(0.2)
+    assert life.thread.is_alive()
+    (config.data_dir / "models" / ".making-e5").rename(config.data_dir / "models" / "e5")
+    life.thread.join(10)
+    assert life.outcome is not None and (life.outcome.ending, life.outcome.why) == (Ending.RESTART, "a model was prepared or removed")
+
+
 def test_a_scheduled_question_is_asked_and_its_answer_kept(begin: Begin, config: Config, vault: Path) -> None:
     (vault / "a.md").write_text("kafka")
     hourly = Scheduled(("search", "--", "kafka"), cron="0 * * * *")
