@@ -34,6 +34,7 @@ from onebrain.vault.library import Words
 from onebrain.vault.links import LinkResolver
 from onebrain.vault.note import Note, Source
 
+_DAMAGED = "damaged"  # in place of the word index's fingerprint
 _EMBED = 32  # passages a call of the model: about a second, the longest a newer save has to wait
 _WINDOW = 8  # batches that are sorted by length together, so that short texts aren't padded to long ones
 _SYNC_EVERY = 16  # batches after which the vector index gets what was embedded
@@ -79,6 +80,7 @@ class Indexer:
 
     def settle(self) -> tuple[str, ...]:
         """Put words and rows back in step, and act on changed fingerprints. Reasons in words; empty when nothing was amiss."""
+        self._mend()
         manifest, found = self.manifest, list(self._reasons)
         if manifest.meta("words") != self.words.fingerprint:
             if manifest.meta("words") is not None:
@@ -104,6 +106,12 @@ class Indexer:
         found += self._adopt_model()
         self._reasons = []
         return tuple(found)
+
+    def _mend(self) -> None:
+        """A word index that failed in this process is made anew before it is used again."""
+        if self.manifest.meta("words") == _DAMAGED:
+            self.words.close()
+            self.words = self._words()
 
     def _replay(self) -> None:
         """Write the words of journalled paths as the manifest has them."""
@@ -165,6 +173,7 @@ class Indexer:
 
         Raises StorageFull, with everything as it was before the batch that didn't fit.
         """
+        self._mend()
         if self.manifest.journal():
             self._replay()
         result = ReindexResult(unchanged=todo.unchanged, held_back=todo.held_back)
@@ -215,10 +224,10 @@ class Indexer:
         except OneBrainError:
             raise
         except Exception as error:  # the word index is foreign files and foreign code; it is made anew when next opened
-            self.manifest.set_meta(words="damaged")
+            self.manifest.set_meta(words=_DAMAGED)
             raise IndexDamaged(
                 f"Words could not be written: {type(error).__name__}: {error}.",
-                hint="Run the command again: the word index will be made anew.",
+                hint="Try again: the word index will be made anew from what is known, which takes a while.",
             ) from error
 
     def _standing(self, result: ReindexResult) -> ReindexResult:
@@ -316,7 +325,7 @@ class Indexer:
         self.manifest.close()
 
     def _words(self) -> WordIndex:
-        if self.manifest.meta("words") != "damaged":
+        if self.manifest.meta("words") != _DAMAGED:
             try:
                 return self._open_words(False)
             except Exception as error:  # damaged files of a foreign format can raise anything; they hold nothing that isn't in the manifest

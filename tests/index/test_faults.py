@@ -283,6 +283,27 @@ def test_a_damaged_word_index_is_made_anew_from_the_manifest(tmp_path: Path) -> 
         assert embedder.embedded == []
 
 
+def test_a_word_index_that_fails_at_work_is_made_anew_by_the_next_sync(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    grown(tmp_path)
+    with opened(tmp_path) as index:
+        assert index.indexer is not None
+        index.indexer.reindex()
+        (tmp_path / "vault" / "n03.md").write_text("# Note 3\n\nchanged")
+
+        def fail(self: object, *args: object, **options: object) -> None:
+            raise ValueError("unpack requires a buffer of 4 bytes")
+
+        monkeypatch.setattr(type(index.indexer.words), "replace", fail)
+        with pytest.raises(IndexDamaged, match="unpack requires"):
+            index.indexer.reindex()
+        with index.snapshot() as library:
+            assert library.chunks(["n03.md#0"])["n03.md#0"].text.endswith("The word3 was said."), "rows wait for their words"
+        monkeypatch.undo()
+        index.indexer.apply_words(index.indexer.plan())
+        index.indexer.apply_vectors()
+        equal(index.indexer)
+
+
 def test_a_word_index_that_drifted_is_put_right(tmp_path: Path) -> None:
     rig = Rig(tmp_path)
     for i in range(4):
