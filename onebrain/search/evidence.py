@@ -10,6 +10,8 @@ BM25F and cosine: convex score fusion, which beats reciprocal rank fusion wherev
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -26,9 +28,13 @@ from onebrain.vault.library import NoteRecord
 from onebrain.vault.note import Chunk, Source, Status
 
 _RANK_SCALE = 10  # a reciprocal rank of 10/(10 + rank)
+_CLOSE = 10  # places from the top of a leg that count as close
+_MOST_OF_A_WORD = 2.2  # BM25's limit for one word of idf 1: k1 + 1
+_SHORT = 120  # characters
+_CAPITALISED = re.compile(r"(?<=[^.!?¿¡\s]\s)[A-ZÀ-ÞА-ЯΑ-Ω][\w'’.-]*")
 _ADJACENCY_POOL = 30  # passages, best by words first, whose text is read for neighbouring words
 _LANGUAGE_SAMPLE = 400
-_DENSE_SOURCES = frozenset({Source.SESSION, Source.CHECKPOINT, Source.PAUSE, Source.DECISION, Source.MEMORY_NOTE, Source.MEMORY})
+_HISTORY = frozenset({Source.SESSION, Source.CHECKPOINT, Source.PAUSE, Source.DECISION, Source.MEMORY_NOTE, Source.MEMORY})
 
 
 @dataclass(slots=True)
@@ -59,57 +65,120 @@ class Pool:
 
 def measure(pool: Pool) -> None:
     """Fill in the features of every candidate, but for the cross-encoder's."""
-    candidates = pool.candidates
-    if not candidates:
+    if not pool.candidates:
         return
-    weights = _weights(pool)
-    total = sum(weights.values()) or 1.0
-    identifiers = set(pool.reading.identifiers)
-    rarest = max(weights.values(), default=0.0)
-    ceiling = sum(pool.lexical.idf.get(g.key, 0.0) * g.weight for g in pool.reading.groups) * 2.2 or 1.0
-    best_lex = max((c.lex for c in candidates), default=0.0)
-    cosines = np.asarray([c.cos for c in candidates if c.cos is not None], np.float32)
-    low, high = (float(cosines.min()), float(cosines.max())) if len(cosines) else (0.0, 1.0)
-    near = np.sort(np.asarray([cos for _, cos in pool.semantic.near], np.float32))[::-1]
-    mean, spread = (float(near.mean()), float(near.std()) or 1.0) if len(near) > 1 else (low, 1.0)
-    of_note = _matched_in_note(candidates)
-    language = language_of(pool.reading.text)
-    closely_read = {c.chunk.id for c in sorted(candidates, key=lambda c: -c.lex)[:_ADJACENCY_POOL] if len(c.parts) > 1}
-    lexes = sorted((c.lex for c in candidates), reverse=True)
-    for c in candidates:
-        here, whole_note = set(c.parts), of_note[c.chunk.path]
-        cos = low if c.cos is None else c.cos
-        title, heading = _fit(weights, c.note.title), _fit(weights, c.chunk.heading_path.rpartition(" > ")[2])
-        c.features = {
-            "lex": c.lex / best_lex if best_lex else 0.0,
-            "lex_abs": min(1.0, c.lex / ceiling),
-            "lex_gap": (c.lex - (lexes[1] if c.lex >= lexes[0] and len(lexes) > 1 else lexes[0])) / ceiling,
-            "cos": (cos - low) / (high - low) if high > low else 0.0,
-            "cos_raw": (cos - 0.8) * 10 if c.cos is not None else 0.0,
-            "cos_z": (cos - mean) / spread / 3 if c.cos is not None else 0.0,
-            "cos_gap": (cos - float(near[1] if cos >= near[0] and len(near) > 1 else near[0])) * 20 if len(near) else 0.0,
-            "cover": sum(weights[key] for key in here & weights.keys()) / total,
-            "cover_note": sum(weights[key] for key in whole_note & weights.keys()) / total,
-            "rare_missing": float(bool(weights) and not any(weights[key] >= 0.8 * rarest for key in whole_note & weights.keys())),
-            "title": title[0],
-            "title_fit": math.sqrt(title[0] * title[1]),
-            "heading": heading[0],
-            "heading_fit": math.sqrt(heading[0] * heading[1]),
-            "literal": len(here & identifiers) / len(identifiers) if identifiers else 0.0,
-            "exact": float("exact" in c.ranks),
-            "adjacent": _adjacency(pool.reading, c.chunk) if c.chunk.id in closely_read else 0.0,
-            "agree": float("lex" in c.ranks and c.ranks["lex"] < 10 and "vec" in c.ranks and c.ranks["vec"] < 10),
-            "rr_lex": _reciprocal(c.ranks.get("lex")),
-            "rr_vec": _reciprocal(c.ranks.get("vec")),
-            "rr_hyde": _reciprocal(c.ranks.get("hyde")),
-            "guessed": float(any(key in pool.lexical.guesses for key in here)),
-            "foreign": float(language_of(c.chunk.text[:_LANGUAGE_SAMPLE]) != language),
-            "short": float(len(c.chunk.text) < 120),
-            "log_words": math.log1p(len(weights)) / 3,
-            "history": float(c.note.source in _DENSE_SOURCES),
-            "stale": float(c.note.status in (Status.DEPRECATED, Status.SUPERSEDED)),
-            "why": float(pool.reading.mode is Mode.WHY),
+    asked = _Asked(pool)
+    for c in pool.candidates:
+        c.features = _by_words(c, asked) | _by_meaning(c, asked) | _by_place(c, asked)
+        alike = 0.0 if c.features["foreign"] else 1.0
+        # Words that match say little, and cosines lie lower, where passage and question are in different languages.
+        c.features |= {
+            "cover_own": c.features["cover_note"] * alike,
+            "names_own": c.features["names"] * alike,
+            "cos_foreign": c.features["cos_raw"] * (1 - alike),
+            "cos_z_foreign": c.features["cos_z"] * (1 - alike),
         }
+
+
+class _Asked:
+    """What is true of the question and of its pool as a whole."""
+
+    def __init__(self, pool: Pool) -> None:
+        reading, candidates = pool.reading, pool.candidates
+        self.pool = pool
+        self.weights = _weights(pool)
+        self.total = sum(self.weights.values()) or 1.0
+        self.rarest = max(self.weights.values(), default=0.0)
+        self.identifiers = set(reading.identifiers)
+        self.names = _names_in(reading) & self.weights.keys()
+        self.language = language_of(reading.text)
+        self.ceiling = sum(pool.lexical.idf.get(g.key, 0.0) * g.weight for g in reading.groups) * _MOST_OF_A_WORD or 1.0
+        lexes = sorted((c.lex for c in candidates), reverse=True)
+        self.best_lex, self.second_lex = lexes[0], lexes[1] if len(lexes) > 1 else lexes[0]
+        cosines = [c.cos for c in candidates if c.cos is not None]
+        self.low, self.high = (min(cosines), max(cosines)) if cosines else (0.0, 1.0)
+        near = np.sort(np.asarray([cos for _, cos in pool.semantic.near], np.float32))[::-1]
+        self.nearest, self.second = (float(near[0]), float(near[min(1, len(near) - 1)])) if len(near) else (self.low, self.low)
+        self.mean, self.spread = (float(near.mean()), float(near.std()) or 1.0) if len(near) > 1 else (self.low, 1.0)
+        self.by_note = _matched_in_note(candidates)
+        self.unknown = sum(w for word, w in self.weights.items() if not any(word in c.parts for c in candidates)) / self.total
+        close = [c for c in candidates if c.ranks.get("vec", _CLOSE) < _CLOSE]
+        self.crowd = Counter(c.chunk.path for c in close)
+        leads = {leg: next((c.chunk.path for c in candidates if c.ranks.get(leg) == 0), None) for leg in ("lex", "vec")}
+        self.agreed = leads["lex"] if leads["lex"] == leads["vec"] else None
+        best = sorted(candidates, key=lambda c: -c.lex)[:_ADJACENCY_POOL]
+        self.closely_read = {c.chunk.id for c in best if len(c.parts) > 1}
+
+
+def _by_words(c: Candidate, asked: _Asked) -> dict[str, float]:
+    weights, here, in_note = asked.weights, set(c.parts), asked.by_note[c.chunk.path]
+    title, heading = _fit(weights, c.note.title), _fit(weights, c.chunk.heading_path.rpartition(" > ")[2])
+    return {
+        "lex": c.lex / asked.best_lex if asked.best_lex else 0.0,
+        "lex_abs": min(1.0, c.lex / asked.ceiling),
+        "lex_gap": (c.lex - (asked.second_lex if c.lex >= asked.best_lex else asked.best_lex)) / asked.ceiling,
+        "rr_lex": _reciprocal(c.ranks.get("lex")),
+        "cover": _share(weights, here, asked.total),
+        "cover_note": _share(weights, in_note, asked.total),
+        "rare_missing": float(bool(weights) and not any(weights[word] >= 0.8 * asked.rarest for word in in_note & weights.keys())),
+        "unknown": asked.unknown,
+        "names": len(asked.names & in_note) / len(asked.names) if asked.names else 1.0,
+        "named": float(bool(asked.names)),
+        "title": title[0],
+        "title_fit": math.sqrt(title[0] * title[1]),
+        "heading": heading[0],
+        "heading_fit": math.sqrt(heading[0] * heading[1]),
+        "literal": len(here & asked.identifiers) / len(asked.identifiers) if asked.identifiers else 0.0,
+        "exact": float("exact" in c.ranks),
+        "adjacent": _adjacency(asked.pool.reading, c.chunk) if c.chunk.id in asked.closely_read else 0.0,
+        "guessed": float(any(word in asked.pool.lexical.guesses for word in here)),
+        "log_words": math.log1p(len(weights)) / 3,
+    }
+
+
+def _by_meaning(c: Candidate, asked: _Asked) -> dict[str, float]:
+    cos = asked.low if c.cos is None else c.cos
+    best = asked.nearest if cos < asked.nearest else asked.second
+    return {
+        "cos": (cos - asked.low) / (asked.high - asked.low) if asked.high > asked.low else 0.0,
+        # Clipped to where e5 puts real text: another embedder's scale must not drive the probability out of what was fitted.
+        "cos_raw": _clip((cos - 0.8) * 10, -0.5, 1.5) if c.cos is not None else 0.0,
+        "cos_z": _clip((cos - asked.mean) / asked.spread / 3, -1.0, 2.0) if c.cos is not None else 0.0,
+        "cos_gap": _clip((cos - best) * 20, -2.0, 1.0) if asked.pool.semantic.near else 0.0,
+        "no_vectors": float(not asked.pool.semantic.near),
+        "rr_vec": _reciprocal(c.ranks.get("vec")),
+        "rr_hyde": _reciprocal(c.ranks.get("hyde")),
+        "crowd": asked.crowd[c.chunk.path] / _CLOSE,
+    }
+
+
+def _by_place(c: Candidate, asked: _Asked) -> dict[str, float]:
+    return {
+        "agree": float(c.ranks.get("lex", _CLOSE) < _CLOSE and c.ranks.get("vec", _CLOSE) < _CLOSE),
+        "agreed_lead": float(c.chunk.path == asked.agreed),
+        "foreign": float(language_of(c.chunk.text[:_LANGUAGE_SAMPLE]) != asked.language),
+        "short": float(len(c.chunk.text) < _SHORT),
+        "history": float(c.note.source in _HISTORY),
+        "stale": float(c.note.status in (Status.DEPRECATED, Status.SUPERSEDED)),
+        "why": float(asked.pool.reading.mode is Mode.WHY),
+        "history_why": float(c.note.source in _HISTORY and asked.pool.reading.mode is Mode.WHY),
+    }
+
+
+def _clip(value: float, low: float, high: float) -> float:
+    return max(low, min(high, value))
+
+
+def _share(weights: Mapping[str, float], words: Iterable[str], total: float) -> float:
+    return sum(weights[word] for word in words if word in weights) / total
+
+
+def _names_in(reading: Reading) -> set[str]:
+    """Words of the question that name something: capitalised inside it, or with a digit."""
+    found = {group.key for group in reading.groups if any(ch.isdigit() for ch in group.key)}
+    for match in _CAPITALISED.finditer(reading.text):
+        found.update(group.key for group in analysis.groups(match.group()))
+    return found
 
 
 def _weights(pool: Pool) -> dict[str, float]:
@@ -207,4 +276,5 @@ def score(pool: Pool, calibration: Calibration) -> list[Candidate]:
     for c in pool.candidates:
         c.score = round(rank_score(c.features, calibration.rank), 5)
         c.probability = round(probability(c.features, weights), 4)
-    return sorted(pool.candidates, key=lambda c: (-c.score, c.chunk.path, c.chunk.ordinal))
+    by_name = not pool.reading.asks  # who types a note's very name wants that note
+    return sorted(pool.candidates, key=lambda c: (not (by_name and "exact" in c.ranks), -c.score, c.chunk.path, c.chunk.ordinal))

@@ -86,6 +86,7 @@ class Searcher:
             stages.append(stage)
         pool = self._pool(reading, named, words, near, imagined)
         if request.legs is Legs.HYBRID:
+            evidence.measure(pool)
             needless = _needless(request, reading, named) or _settled(pool)
             imagined, stage = legs.attempt(
                 "hyde",
@@ -181,7 +182,7 @@ class Searcher:
         quotes: tuple[Quote, ...] = ()
         chain: tuple[ChainLink, ...] = ()
         if request.legs is Legs.HYBRID and reading.mode is Mode.WHY:
-            chain = build_chain(self._library, pool, hits)
+            chain = build_chain(self._library, pool)
             stages.append(legs.timed(Stage("chain", StageStatus.RAN, hits=len(chain)), began))
             if not chain:
                 notes.append("No dated decisions about this were found; answered as a what-question.")
@@ -226,8 +227,7 @@ def _needless(request: Request, reading: Reading, named: Mapping[str, float]) ->
 
 
 def _settled(pool: Pool) -> str | None:
-    """Measures the pool. A hypothetical passage takes a second and can only blur what words and meaning already agree on."""
-    evidence.measure(pool)
+    """A hypothetical passage takes a second, and can only blur what words and meaning already agree on."""
     ordered = evidence.score(pool, shipped(reranked=False))
     best = max((c.probability or 0.0 for c in ordered), default=0.0)
     return "words and meaning were confident without it" if best >= CONFIDENT else None
