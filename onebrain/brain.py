@@ -199,10 +199,11 @@ class Brain:
             models = Models(embedder, learned.reranker, learned.hyde)
             yield Searcher(library, models, grep=_VaultGrep(self, library), as_of=library.as_of)
 
-    def searcher(self) -> Searcher:
+    def searcher(self, *, vectors: bool = True) -> Searcher:
         """A Searcher over the newest commit, for measuring and fitting; its snapshot lives as long as it is used."""
-        library = self._index.snapshot()
-        return Searcher(library, Models(self._learned.embedder, self._learned.reranker, self._learned.hyde), as_of=library.as_of)
+        library, learned = self._index.snapshot(), self._learned
+        models = Models(learned.embedder, learned.reranker, learned.hyde) if vectors else Models()
+        return Searcher(library, models, as_of=library.as_of)
 
     def library(self) -> Snapshot:
         """The newest commit; close it, or use it as a context manager."""

@@ -14,7 +14,8 @@ import argparse
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -25,12 +26,14 @@ from numpy.typing import NDArray
 
 from onebrain.brain import Access, Brain
 from onebrain.config import load
+from onebrain.search.evidence import Candidate, Pool
 from onebrain.search.question import Request
-from onebrain.search.report import Mode
 
 Floats = NDArray[np.float64]
 FOLDS = 5
 TOP = 10  # hits a probability is fitted on
+KEPT = 80  # candidates of a question that are kept
+ABSENT_WEIGHT, WORDS_ALONE_WEIGHT = 0.3, 0.3  # of the added rows against a labelled question
 TOP_WEIGHT = 4.0  # of the best hit of a question against the others
 DATA = Path(__file__).parent.parent / "search" / "data"
 _SHARPNESS = 6.0  # of the softmax, so that fitted weights come out near 1
@@ -49,6 +52,8 @@ class Asked:
     features: Floats
     right: Floats
     exactly: Floats
+    weight: float
+    labelled: bool  # one of the questions that figures are reported on
 
 
 def kind_of(question: dict[str, Any]) -> str:
@@ -57,33 +62,73 @@ def kind_of(question: dict[str, Any]) -> str:
 
 # Collecting
 
+Opened = Callable[[str], AbstractContextManager[Callable[[Request, bool], tuple[Pool, list[Candidate]]]]]
+"""Opens a corpus; what it gives answers a request with its candidates, with vectors or (False) by words alone."""
 
-def collect(questions: Sequence[dict[str, Any]], vaults: Path, out: Path, say: Callable[[str], None]) -> None:
-    by_corpus: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    for question in questions:
-        by_corpus[question["corpus"]].append(question)
+
+def collect(questions: Sequence[dict[str, Any]], opened: Opened, say: Callable[[str], None]) -> list[dict[str, Any]]:
+    """A row a question. Besides the labelled ones: every question once more by words alone, questions of other vaults, and nonsense,
+    which no passage answers; a score that was never shown such things can't be trusted on them."""
     rows: list[dict[str, Any]] = []
-    for corpus, asked in sorted(by_corpus.items()):
-        say(f"{corpus}: {len(asked)} questions")
-        brain = Brain.open(load(vaults / corpus, {}, Path.cwd()), access=Access.OWNER)
-        try:
-            brain.sync()
-            rows += [_row(brain, question) for question in asked]
-        finally:
-            brain.close()
-    out.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    for corpus in sorted({question["corpus"] for question in questions}):
+        own = [question for question in questions if question["corpus"] == corpus]
+        absent = strangers(questions, corpus) + nonsense(corpus)
+        say(f"{corpus}: {len(own)} questions, {len(absent)} that have no answer there")
+        with opened(corpus) as candidates:
+            rows += [_row(candidates, question, True, 1.0) for question in own]
+            rows += [_row(candidates, question, False, WORDS_ALONE_WEIGHT) for question in own]
+            rows += [_row(candidates, question, True, ABSENT_WEIGHT) for question in absent]
+    return rows
 
 
-def _row(brain: Brain, question: dict[str, Any]) -> dict[str, Any]:
+def strangers(questions: Sequence[dict[str, Any]], corpus: str, most: int = 24) -> list[dict[str, Any]]:
+    """Questions of vaults of another family: their answers aren't here. Those about general knowledge may be, so they stay out."""
+    family = corpus.split("-")[0]
+    others = [q for q in questions if q["corpus"].split("-")[0] != family and q["answerable"] and q["corpus"] != "qmd-eval"]
+    chosen = np.random.default_rng(len(corpus) + ord(corpus[0])).permutation(len(others))[:most]
+    return [
+        {
+            "id": f"{corpus}<{others[n]['id']}",
+            "corpus": corpus,
+            "query": others[n]["query"],
+            "kind": "stranger",
+            "answerable": False,
+            "relevant": [],
+        }
+        for n in sorted(chosen.tolist())
+    ]
+
+
+def nonsense(corpus: str, most: int = 4) -> list[dict[str, Any]]:
+    draw = np.random.default_rng(len(corpus))
+    words = ["".join(draw.choice(list("bcdfghjklmnpqrtvwxz" + "aeiou" * 2), size=int(draw.integers(4, 9)))) for _ in range(3 * most)]
+    texts = [" ".join(words[3 * n : 3 * n + 3]) for n in range(most)]
+    texts[0] = f"what is the {texts[0]}?"
+    return [
+        {"id": f"{corpus}<nonsense{n}", "corpus": corpus, "query": text, "kind": "stranger", "answerable": False, "relevant": []}
+        for n, text in enumerate(texts)
+    ]
+
+
+def _row(
+    candidates: Callable[[Request, bool], tuple[Pool, list[Candidate]]], question: dict[str, Any], vectors: bool, weight: float
+) -> dict[str, Any]:
     request = Request(text=question["query"], now=date(2026, 1, 1), everything=True, write_hyde=False)
-    pool, ordered = brain.searcher().trace(request)
+    pool, ordered = candidates(request, vectors)
     ignored = set(question.get("also") or [])
-    candidates = [
+    found = [
         {"path": c.chunk.path, "heading": c.chunk.heading_path.rpartition(" > ")[2], "features": c.features}
-        for c in ordered
+        for c in ordered[:KEPT]
         if c.chunk.path not in ignored
     ]
-    return {"question": question, "asks": pool.reading.asks, "why": pool.reading.mode is Mode.WHY, "candidates": candidates}
+    return {"question": question, "asks": pool.reading.asks, "weight": weight, "vectors": vectors, "candidates": found}
+
+
+@contextmanager
+def _brains(corpus: str, vaults: Path) -> Iterator[Callable[[Request, bool], tuple[Pool, list[Candidate]]]]:
+    with Brain.open(load(vaults / corpus, {}, Path.cwd()), access=Access.OWNER) as brain:
+        brain.sync()
+        yield lambda request, vectors: brain.searcher(vectors=vectors).trace(request)
 
 
 # Fitting
@@ -100,8 +145,18 @@ def matrix(row: dict[str, Any], names: Sequence[str]) -> Asked:
     right = np.array([c["path"] in paths for c in candidates], float)
     exactly = np.array([(c["path"], c["heading"]) in places for c in candidates], float) if places else right
     features = np.array([[c["features"].get(name, 0.0) for name in names] for c in candidates], float).reshape(len(candidates), len(names))
-    return Asked(question["id"], kind_of(question), question["corpus"], row["asks"], question["answerable"], features, right,
-                 exactly if exactly.any() else right)  # fmt: skip
+    return Asked(
+        id=question["id"],
+        kind=kind_of(question),
+        corpus=question["corpus"],
+        asks=row["asks"],
+        answerable=question["answerable"],
+        features=features,
+        right=right,
+        exactly=exactly if exactly.any() else right,
+        weight=row["weight"],
+        labelled=row["vectors"] and question["kind"] != "stranger",
+    )
 
 
 def minimise(loss: Callable[[Floats], tuple[float, Floats]], start: Floats, steps: int = 400, rate: float = 0.05) -> Floats:
@@ -119,7 +174,7 @@ def fit_rank(asked: Sequence[Asked], penalty: float = 0.002) -> Floats:
     useful = [a for a in asked if a.answerable and a.exactly.any() and not a.exactly.all()]
     for a in useful:
         kinds[a.kind] += 1
-    share = np.array([kinds[a.kind] ** -0.5 for a in useful])
+    share = np.array([a.weight * kinds[a.kind] ** -0.5 for a in useful])
     share /= share.sum()
     features = np.vstack([a.features for a in useful])
     right = np.concatenate([a.exactly for a in useful])
@@ -167,7 +222,7 @@ def _pairs(asked: Sequence[Asked], rank: Floats) -> tuple[Floats, Floats, Floats
         for place, n in enumerate(order):
             x.append(a.features[n])
             y.append(a.right[n])
-            w.append(TOP_WEIGHT if place == 0 else 1.0 if place < 5 else 0.5)
+            w.append(a.weight * (TOP_WEIGHT if place == 0 else 1.0 if place < 5 else 0.5))
     return np.array(x), np.array(y), np.array(w)
 
 
@@ -205,7 +260,7 @@ def cross_validated(asked: Sequence[Asked], by: Callable[[Asked], str]) -> list[
     for held in folds(asked, by):
         fitted = fit_all([a for n, a in enumerate(asked) if n not in set(held)])
         for n in held:
-            if len(asked[n].features):
+            if len(asked[n].features) and asked[n].labelled:
                 results.append((asked[n], *predict(asked[n], fitted.rank, fitted.probability(asked[n]))))
     return results
 
@@ -279,7 +334,8 @@ def main(argv: Sequence[str]) -> int:
 
     if options.step == "collect":
         questions = [json.loads(line) for path in options.questions for line in path.read_text(encoding="utf-8").splitlines() if line]
-        collect(questions, options.vaults, options.out, say)
+        rows = collect(questions, lambda corpus: _brains(corpus, options.vaults), say)
+        options.out.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
         return 0
     rows = [json.loads(line) for line in options.rows.read_text(encoding="utf-8").splitlines()]
     read_together = any("ce" in c["features"] for row in rows for c in row["candidates"])

@@ -24,6 +24,7 @@ from whoosh import index as whoosh_index
 from whoosh.codec.whoosh3 import W3LeafMatcher
 from whoosh.fields import ID, FieldType, Schema
 from whoosh.formats import Positions
+from whoosh.index import clean_files
 from whoosh.query import Phrase
 from whoosh.scoring import BM25F
 
@@ -181,9 +182,20 @@ class LexicalIndex:
             self._vocabulary.add(words)
             writer.commit(merge=merge)
         except BaseException:
-            writer.cancel()  # without this the writer's lock outlives the error
+            self._give_up(writer)
             raise
         self.refresh()
+
+    def _give_up(self, writer: Any) -> None:
+        """Free the writer's lock, which would outlive the error, and the space of half-written files, even where the disk is full."""
+        try:
+            writer.cancel()
+        except Exception:  # a full disk: Whoosh flushes what it is about to throw away
+            lock = writer.writelock
+            if lock is not None and lock.fd is not None:
+                lock.release()
+        info = self._index._read_toc()
+        clean_files(self._index.storage, self._index.indexname, info.generation, info.segments)
 
     def optimise(self) -> None:
         self._index.optimize()
