@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from onebrain.search.legs import Lexical, Semantic
 from onebrain.search.reading import Reading
-from onebrain.search.report import Mode
+from onebrain.search.report import CONFIDENT, Mode
 from onebrain.text import analysis
 from onebrain.text.languages import language_of
 from onebrain.vault.library import NoteRecord
@@ -30,7 +30,9 @@ from onebrain.vault.note import Chunk, Source, Status
 _RANK_SCALE = 10  # a reciprocal rank of 10/(10 + rank)
 _CLOSE = 10  # places from the top of a leg that count as close
 _MOST_OF_A_WORD = 2.2  # BM25's limit for one word of idf 1: k1 + 1
-_SHORT = 120  # characters
+_STALE = (Status.DEPRECATED, Status.SUPERSEDED)
+_UNSETTLED = CONFIDENT - 0.01
+_STALE_LOSS = 0.25  # of the score: about the distance between a first and a third hit
 _CAPITALISED = re.compile(r"(?<=[^.!?¿¡\s]\s)[A-ZÀ-ÞА-ЯΑ-Ω][\w'’.-]*")
 _ADJACENCY_POOL = 30  # passages, best by words first, whose text is read for neighbouring words
 _LANGUAGE_SAMPLE = 400
@@ -104,6 +106,7 @@ class _Asked:
         self.unknown = sum(w for word, w in self.weights.items() if not any(word in c.parts for c in candidates)) / self.total
         close = [c for c in candidates if c.ranks.get("vec", _CLOSE) < _CLOSE]
         self.crowd = Counter(c.chunk.path for c in close)
+        self.passages = Counter(c.chunk.path for c in candidates)
         leads = {leg: next((c.chunk.path for c in candidates if c.ranks.get(leg) == 0), None) for leg in ("lex", "vec")}
         self.agreed = leads["lex"] if leads["lex"] == leads["vec"] else None
         best = sorted(candidates, key=lambda c: -c.lex)[:_ADJACENCY_POOL]
@@ -148,7 +151,7 @@ def _by_meaning(c: Candidate, asked: _Asked) -> dict[str, float]:
         "no_vectors": float(not asked.pool.semantic.near),
         "rr_vec": _reciprocal(c.ranks.get("vec")),
         "rr_hyde": _reciprocal(c.ranks.get("hyde")),
-        "crowd": asked.crowd[c.chunk.path] / _CLOSE,
+        "crowd": asked.crowd[c.chunk.path] / min(_CLOSE / 2, asked.passages[c.chunk.path]),
     }
 
 
@@ -156,10 +159,9 @@ def _by_place(c: Candidate, asked: _Asked) -> dict[str, float]:
     return {
         "agree": float(c.ranks.get("lex", _CLOSE) < _CLOSE and c.ranks.get("vec", _CLOSE) < _CLOSE),
         "agreed_lead": float(c.chunk.path == asked.agreed),
-        "foreign": float(language_of(c.chunk.text[:_LANGUAGE_SAMPLE]) != asked.language),
-        "short": float(len(c.chunk.text) < _SHORT),
+        "foreign": float(_language(c.chunk.text[:_LANGUAGE_SAMPLE]) != asked.language),
+        "bare": float("\n" not in c.chunk.text.strip() and c.chunk.text.lstrip().startswith("#")),
         "history": float(c.note.source in _HISTORY),
-        "stale": float(c.note.status in (Status.DEPRECATED, Status.SUPERSEDED)),
         "why": float(asked.pool.reading.mode is Mode.WHY),
         "history_why": float(c.note.source in _HISTORY and asked.pool.reading.mode is Mode.WHY),
     }
@@ -202,6 +204,11 @@ def _fit(weights: Mapping[str, float], name: str) -> tuple[float, float]:
     hit = {asked[term] for word in named for term in word if term in asked}
     said = sum(any(term in asked for term in word) for word in named) / len(named)
     return sum(weights[word] for word in hit) / (sum(weights.values()) or 1.0), said
+
+
+@lru_cache(maxsize=20_000)
+def _language(text: str) -> str:
+    return language_of(text)
 
 
 @lru_cache(maxsize=50_000)
@@ -270,11 +277,17 @@ def probability(features: Mapping[str, float], weights: Mapping[str, float]) -> 
     return 1 / (1 + math.exp(-max(-30.0, min(30.0, weights.get("bias", 0.0) + rank_score(features, weights)))))
 
 
+def _passed_over(c: Candidate, reading: Reading) -> bool:
+    """A rule, not a fitted weight: what no longer holds is never given as current, unless the note itself was asked for."""
+    return reading.mode is Mode.WHAT and c.note.status in _STALE and "exact" not in c.ranks and not c.features.get("literal")
+
+
 def score(pool: Pool, calibration: Calibration) -> list[Candidate]:
     """Candidates in order. Both numbers are rounded here, so that ties break the same way everywhere: (score, path, ordinal)."""
     weights = calibration.question if pool.reading.asks else calibration.keywords
     for c in pool.candidates:
-        c.score = round(rank_score(c.features, calibration.rank), 5)
-        c.probability = round(probability(c.features, weights), 4)
+        c.score = round(rank_score(c.features, calibration.rank) - _STALE_LOSS * _passed_over(c, pool.reading), 5)
+        likely = probability(c.features, weights)
+        c.probability = round(min(likely, _UNSETTLED) if _passed_over(c, pool.reading) else likely, 4)
     by_name = not pool.reading.asks  # who types a note's very name wants that note
     return sorted(pool.candidates, key=lambda c: (not (by_name and "exact" in c.ranks), -c.score, c.chunk.path, c.chunk.ordinal))

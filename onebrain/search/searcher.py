@@ -26,6 +26,7 @@ from onebrain.vault.library import Library, NoteRecord
 from onebrain.vault.note import Source
 
 SOURCES = 5  # shown with an answer (seed 003)
+LISTED = 20  # hits of a report, unless all are asked for
 RERANKED = 20  # candidates the cross-encoder reads
 
 
@@ -56,7 +57,8 @@ class Searcher:
         pool, stages = self._gather(request, reading, narrowed)
         progress(3)
         ordered, ranked = self._rank(request, pool, stages)
-        hits = tuple(self._hit(c, pool, ranked) for c in _one_per_section(ordered))
+        kept = _one_per_section(ordered)
+        hits = tuple(self._hit(c, pool, ranked) for c in (kept if request.everything else kept[: max(LISTED, request.limit)]))
         hits, stage = rescue(self._grep, hits, reading, stages, narrowed, self._library)
         stages.append(stage)
         progress(4)

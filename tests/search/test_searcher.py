@@ -182,7 +182,7 @@ def test_hyde_is_given_or_written_and_left_out_where_it_can_only_harm(library: M
     def stage(report: Report) -> str | None:
         return next(s for s in report.stages if s.name == "hyde").reason
 
-    assert stage(ask(library, "how long must I knead it?", models=models)) == f"written by {models.hyde.name}"  # type: ignore[union-attr]
+    assert stage(ask(library, "where do birds sleep in winter?", models=models)) == f"written by {models.hyde.name}"  # type: ignore[union-attr]
     assert stage(ask(library, "how long?", hyde=("ten minutes",))) == "given"
     assert stage(ask(library, "what is DEC-0054 about?", models=models)) == "the question names an identifier"
     assert stage(ask(library, "dough", models=models)) == "keywords, not a question"
@@ -229,7 +229,7 @@ def test_a_cross_encoder_is_read_for_the_best_and_can_be_left_out(library: Memor
 
 
 def test_a_misspelt_word_is_guessed_said_so_and_never_beats_the_word_itself(library: MemoryLibrary) -> None:
-    report = ask(library, "how long do I knaed the duogh")
+    report = ask(library, "how long do I knaed the duogh", models=Models())
     assert report.hits[0].doc_path == "knowledge/Bread.md" and any("knaed" in note for note in report.notes)
     assert not any("spell" in note for note in ask(library, "knead dough").notes)
 
