@@ -26,6 +26,7 @@ def run(
     now: Annotated[str | None, typer.Option("--now", metavar="DAY", help="The day the questions are asked on; default: today.")] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Throw away what the file holds and start again.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Keep the parts of every score.")] = False,
+    hyde: Annotated[bool, typer.Option("--hyde", help="Write hypothetical passages too; seconds for each doubtful question.")] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -50,6 +51,7 @@ def run(
             clock=time.perf_counter,
             progress=bar.update,
             explain=explain,
+            write_hyde=hyde,
         )
     for name, reason in counts.failed:
         current.warn("W_QUESTION", f"{name}: {reason}")

@@ -52,13 +52,12 @@ def read_lines(file: Path) -> list[dict[str, Any]]:
 
 
 def of_corpus(questions: Sequence[dict[str, Any]], corpora: Sequence[str], vault: str) -> list[dict[str, Any]]:
-    """The questions that can be answered from one vault: those of `corpora`, or of the one corpus there is, or of the one named as the
-    vault's directory is."""
-    present = sorted({str(question.get("corpus", "")) for question in questions})
-    wanted = set(corpora) or (set(present) if len(present) < 2 else {vault} & set(present))
-    if not wanted or wanted - set(present):
+    """The questions to ask of one vault: those of `corpora`; of the corpus named as the vault's directory is; or else all of them."""
+    present = {str(question.get("corpus", "")) for question in questions}
+    wanted = set(corpora) or {vault} & present or present
+    if wanted - present:
         raise BadRequest(
-            f"No questions for {', '.join(sorted(wanted - set(present))) or vault}; they are about: {', '.join(present)}.",
+            f"No questions for {', '.join(sorted(wanted - present))}; they are about: {', '.join(sorted(present))}.",
             hint="Name the corpus that the vault holds with --corpus.",
         )
     return [question for question in questions if question.get("corpus", "") in wanted]
@@ -74,8 +73,12 @@ def run(
     clock: Callable[[], float],
     progress: Callable[[str, int, int], None],
     explain: bool = False,
+    write_hyde: bool = False,
 ) -> Counts:
-    """Ask each question with `--all` semantics and append `{id, ms, report}` to `out`. `clock` gives seconds."""
+    """Ask each question with `--all` semantics and append `{id, ms, report}` to `out`. `clock` gives seconds.
+
+    Hypothetical passages are left out unless asked for: they take seconds each, and a time limit makes them differ from run to run.
+    """
     done = _repair(out)
     failed = []
     asked = 0
@@ -86,7 +89,7 @@ def run(
                 continue
             started = clock()
             try:
-                report = ask(Request(text=str(question["query"]), now=now, everything=True))
+                report = ask(Request(text=str(question["query"]), now=now, everything=True, write_hyde=write_hyde))
             except OneBrainError as error:
                 failed.append((str(question["id"]), error.message))
                 continue

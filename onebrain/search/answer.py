@@ -24,6 +24,7 @@ from onebrain.vault.note import Chunk
 MOST = 3
 _HITS = 4  # confident hits that are read
 _PER_HIT = 12  # sentences of a passage that are compared by meaning
+_SHORTEST = 16  # characters of a sentence that stands alone, unless it holds a number
 _LONGEST = 400  # characters of a sentence; longer ones are lists or data in disguise
 _KEEP = 0.75  # of the best sentence's score: a further one must be this good, or it only dilutes the answer
 _STALE = frozenset({"deprecated", "superseded", "rejected"})
@@ -52,7 +53,7 @@ def answer(library: Library, pool: Pool, hits: Sequence[Hit], embedder: Embedder
     read = sorted(current, key=lambda hit: -(hit.rerank_score or 0.0))[:_HITS]
     chunks = library.chunks([hit.chunk_id for hit in read])
     options = [o for hit in read if hit.chunk_id in chunks for o in _options(hit, chunks[hit.chunk_id], pool, embedder)]
-    return _choose(options)
+    return _choose([o for o in options if _states(o.quote.text)] or options)
 
 
 def _options(hit: Hit, chunk: Chunk, pool: Pool, embedder: Embedder | None) -> list[_Option]:
@@ -73,10 +74,14 @@ def _options(hit: Hit, chunk: Chunk, pool: Pool, embedder: Embedder | None) -> l
     scored = []
     for place, (text, line, held) in enumerate(found):
         score = 0.6 * words[place] + 0.6 * meaning[place] + 0.25 * _asked_for(pool.reading.text, text) + 0.06 / (1 + place)
-        score -= 0.25 * (len(text) < 25 or text.endswith(("?", ":")))
         heading = chunk.heading_path.rpartition(" > ")[2] or hit.title
         scored.append(_Option(Quote(text, chunk.path, heading, line), score * (hit.rerank_score or 0.0), held))
     return scored
+
+
+def _states(text: str) -> bool:
+    """Whether a sentence says something by itself: a question, or the line before a list, doesn't."""
+    return not text.endswith(("?", "？", "؟", ":", "：")) and (len(text) >= _SHORTEST or any(ch.isdigit() for ch in text))
 
 
 def _held(text: str, terms: dict[str, str]) -> frozenset[str]:

@@ -155,7 +155,7 @@ def test_grep_runs_only_when_called_for_and_says_why(library: MemoryLibrary) -> 
     assert stage(ask(library, "Bread")) == (StageStatus.SKIPPED, "the files are not at hand")
     assert stage(ask(library, "Bread", grep=Files()))[0] is StageStatus.SKIPPED
     assert stage(ask(library, "Bread", grep=Files(new=["new.md"]))) == (StageStatus.RAN, "1 saved note(s) not indexed yet")
-    assert stage(ask(library, "xyzzy plugh", grep=Files())) == (StageStatus.RAN, "nothing reached the confidence bar")
+    assert stage(ask(library, "xyzzy plugh", grep=Files(), models=Models())) == (StageStatus.RAN, "nothing reached the confidence bar")
 
 
 class Broken(HashEmbedder):
