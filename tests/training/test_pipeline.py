@@ -11,6 +11,7 @@ from random import Random
 import numpy as np
 import pytest
 
+from onebrain.models.compact import pair as product_pair
 from training import negatives, queries, sections, sources
 from training.batches import batch, pair
 from training.contamination import EvaluationText
@@ -157,12 +158,20 @@ def test_pairs_are_laid_out_as_the_product_reads_them() -> None:
     assert arrays.mask[1].sum() == 7
 
 
-def test_the_learning_rate_warms_up_and_decays_by_steps() -> None:
+def test_training_and_product_lay_out_a_pair_alike() -> None:
+    question, passage = list(range(10, 30)), list(range(100, 150))
+    made, sides = product_pair(question, passage)
+    ours = pair(np.array(question, np.int32), np.array(passage, np.int32))
+    assert ours.ids.tolist() == made.tolist()
+    assert batch([ours]).side[0].tolist() == sides.tolist()
+
+
+def test_the_learning_rate_warms_up_stays_and_cools_down_by_steps() -> None:
     pytest.importorskip("torch", reason="torch is only installed for training")
     from training.train import Plan, rate_at
 
-    plan = Plan(steps=1000, rate=1.0)
-    assert rate_at(0, plan) == pytest.approx(0.02)
-    assert rate_at(40, plan) == pytest.approx(1.0)
-    assert rate_at(520, plan) == pytest.approx(0.5)
-    assert rate_at(999, plan) == pytest.approx(0.02)
+    plan = Plan(steps=1000, rate=1.0, warm_up=40, cool_down=0.4)
+    assert rate_at(0, plan) == pytest.approx(1 / 40)
+    assert rate_at(40, plan) == rate_at(599, plan) == pytest.approx(1.0)
+    assert rate_at(800, plan) == pytest.approx(0.5)
+    assert rate_at(999, plan) == pytest.approx(1 / 400)
