@@ -20,7 +20,7 @@ from onebrain.search.filters import allowed as paths_allowed
 from onebrain.search.grep import Grep, rescue
 from onebrain.search.question import Legs, Request
 from onebrain.search.reading import LONGEST_QUESTION, Reading, read
-from onebrain.search.report import CONFIDENT, POSSIBLE, Band, ChainLink, Hit, IndexState, Mode, Quote, Report, Stage, StageStatus
+from onebrain.search.report import POSSIBLE, Band, ChainLink, Hit, IndexState, Mode, Quote, Report, Stage, StageStatus
 from onebrain.search.snippet import snippet
 from onebrain.vault.library import Library, NoteRecord
 from onebrain.vault.note import Source
@@ -229,10 +229,10 @@ def _needless(request: Request, reading: Reading, named: Mapping[str, float]) ->
 
 
 def _settled(pool: Pool) -> str | None:
-    """A hypothetical passage takes a second, and can only blur what words and meaning already agree on."""
+    """A hypothetical passage takes a second or more and rarely moves a ranking (facts/models.md §5): it is for questions without an answer."""
     ordered = evidence.score(pool, shipped(reranked=False))
     best = max((c.probability or 0.0 for c in ordered), default=0.0)
-    return "words and meaning were confident without it" if best >= CONFIDENT else None
+    return "words and meaning found something without it" if best >= POSSIBLE else None
 
 
 def _single_leg(leg: Legs, pool: Pool) -> list[Candidate]:
