@@ -229,7 +229,7 @@ def _needless(request: Request, reading: Reading, named: Mapping[str, float]) ->
 
 
 def _settled(pool: Pool) -> str | None:
-    """A hypothetical passage takes a second or more and rarely moves a ranking (facts/models.md §5): it is for questions without an answer."""
+    """A hypothetical passage takes a second and rarely moves a ranking (facts/models.md §5): it is for questions without an answer."""
     ordered = evidence.score(pool, shipped(reranked=False))
     best = max((c.probability or 0.0 for c in ordered), default=0.0)
     return "words and meaning found something without it" if best >= POSSIBLE else None

@@ -182,7 +182,7 @@ def test_hyde_is_given_or_written_and_left_out_where_it_can_only_harm(library: M
     def stage(report: Report) -> str | None:
         return next(s for s in report.stages if s.name == "hyde").reason
 
-    assert stage(ask(library, "where do birds sleep in winter?", models=models)) == f"written by {models.hyde.name}"  # type: ignore[union-attr]
+    assert stage(ask(library, "what is the zyxwv qponm?", models=models)) == f"written by {models.hyde.name}"  # type: ignore[union-attr]
     assert stage(ask(library, "how long?", hyde=("ten minutes",))) == "given"
     assert stage(ask(library, "what is DEC-0054 about?", models=models)) == "the question names an identifier"
     assert stage(ask(library, "dough", models=models)) == "keywords, not a question"
