@@ -278,8 +278,11 @@ def probability(features: Mapping[str, float], weights: Mapping[str, float]) -> 
 
 
 def _passed_over(c: Candidate, reading: Reading) -> bool:
-    """A rule, not a fitted weight: what no longer holds is never given as current, unless the note itself was asked for."""
-    return reading.mode is Mode.WHAT and c.note.status in _STALE and "exact" not in c.ranks and not c.features.get("literal")
+    """A rule, not a fitted weight: what no longer holds, and the state a session was in on another day, is never given as current,
+    unless the note itself was asked for."""
+    if reading.mode is not Mode.WHAT or "exact" in c.ranks or c.features.get("literal"):
+        return False
+    return c.note.status in _STALE or c.note.source is Source.CHECKPOINT and c.note.date != reading.today
 
 
 def score(pool: Pool, calibration: Calibration) -> list[Candidate]:

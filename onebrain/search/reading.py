@@ -33,6 +33,7 @@ class Reading:
     excluded: tuple[str, ...]
     filters: Filters
     asks: bool
+    today: str
     cut: bool = False
 
     @property
@@ -124,5 +125,6 @@ def read(request: Request) -> Reading:
         excluded=tuple(excluded),
         filters=filters,
         asks=asks(plain),
+        today=request.now.isoformat(),
         cut=cut,
     )

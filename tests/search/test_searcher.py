@@ -253,3 +253,22 @@ def test_vectors_of_nothing_do_no_harm(library: MemoryLibrary) -> None:
             return np.zeros(self.dim, np.float32)
 
     assert ask(library, "knead the dough", models=Models(Zero())).hits[0].doc_path == "knowledge/Bread.md"
+
+
+def test_a_checkpoint_answers_only_on_its_own_day(tmp_path: Path) -> None:
+    checkpoint = "---\ndate: 2026-05-04\n---\n# Checkpoint\n\n## Open Questions\n\n- The importer fails on umlauts in file names.\n"
+    library = MemoryLibrary(tmp_path, {"07-logs/checkpoint/2026-05-04-abc-checkpoint-01.md": checkpoint})
+
+    def best(day: date) -> float:
+        report = Searcher(library, Models()).ask(Request("what does the importer fail on", day))
+        return report.hits[0].rerank_score or 0.0
+
+    assert best(date(2026, 5, 5)) < 0.6 and best(date(2026, 5, 5)) <= best(date(2026, 5, 4))
+
+
+def test_what_no_longer_holds_is_not_given_as_current_but_can_be_asked_for(library: MemoryLibrary) -> None:
+    report = ask(library, "which events transport do we use, kafka with millions of messages?", models=Models())
+    stale = [hit for hit in report.hits if hit.doc_path == "projects/ADR-003.md"]
+    assert stale and all(hit.band is not Band.CONFIDENT for hit in stale)
+    assert not any(quote.path == "projects/ADR-003.md" for quote in report.answer)
+    assert ask(library, "ADR-003 Kafka for events", models=Models()).hits[0].doc_path == "projects/ADR-003.md"
