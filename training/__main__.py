@@ -20,7 +20,7 @@ HELD_OUT_GROUPS = 160
 def make_sections(root: Path, work: Path, evaluation: EvaluationText) -> list[sections.Section]:
     """Sections of every source, without those that repeat evaluation text or document a command of the evaluation."""
     documents = (d for source in sources.load_manifest() for d in sources.documents(root, source))
-    clean = []
+    clean: list[sections.Section] = []
     for section in sections.sections(documents):
         command = section.format == "tldr" and section.key.rsplit("/", 1)[-1].removesuffix(".md").lower() in evaluation.commands
         if not command and not evaluation.holds(section.body):

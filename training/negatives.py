@@ -8,6 +8,7 @@ import json
 import math
 import re
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
@@ -123,7 +124,8 @@ class Miner:
         """Lists to take one negative from each, in random order so that groups with a near miss see all of them over time."""
         lists = [self._by_meaning(section.lang, vector), self._by_words(section.lang, question.text)]
         if question.lang != section.lang and question.lang in self._pools:
-            lists[1] = self._random.choice([self._by_words, self._by_meaning_of])(question.lang, question.text, vector)
+            ways: list[Callable[[str, str, NDArray[np.float32]], list[int]]] = [self._by_words, self._by_meaning_of]
+            lists[1] = self._random.choice(ways)(question.lang, question.text, vector)
         same_file = [i for i in self._by_file[section.repo, section.file] if i != section.id]
         self._random.shuffle(same_file)
         lists.append(same_file)

@@ -156,10 +156,10 @@ def cloze(sentence: str, lang: str, random: Random) -> str | None:
     else:
         start, size, word = random.randrange(len(tokens) - 2), random.choice([1, 2, 3]), random.choice(words["other"])
     kept = 1 - random.choice([0, 0.1, 0.25])
-    left = [t for t in tokens[max(0, start - random.randrange(3, 10)) : start] if random.random() < kept]
-    right = [t for t in tokens[start + size : start + size + random.randrange(3, 12)] if random.random() < kept]
+    before = [t for t in tokens[max(0, start - random.randrange(3, 10)) : start] if random.random() < kept]
+    after = [t for t in tokens[start + size : start + size + random.randrange(3, 12)] if random.random() < kept]
     shape = random.random()
-    out = [word, *right, *left] if shape < 0.35 else [word, *left, *right] if shape < 0.6 else [*left, word, *right]
+    out = [word, *after, *before] if shape < 0.35 else [word, *before, *after] if shape < 0.6 else [*before, word, *after]
     return " ".join(out).strip(" .,;:") + random.choice(["", "?", "?"])
 
 

@@ -21,7 +21,8 @@ MEMORY_FOLDERS = (".claude/memory/cards", ".claude/memory/events")  # the only h
 _ALWAYS_SKIPPED = {"node_modules"}
 # Left behind by sync tools and editors: Syncthing, Dropbox, Nextcloud, office locks, AppleDouble (`._x`), Emacs (`.#x`), vim backups.
 _LEFTOVER = re.compile(
-    r"^\.|^~\$|\.sync-conflict-|[ (_-]conflict(?:ed)?[ _-]cop(?:y|ia)\b|\(conflict(?:ed copy)?\b|~\.md$|\.(?:tmp|swp|bak)\.md$", re.IGNORECASE
+    r"^\.|^~\$|\.sync-conflict-|[ (_-]conflict(?:ed)?[ _-]cop(?:y|ia)\b|\(conflict(?:ed copy)?\b|~\.md$|\.(?:tmp|swp|bak)\.md$",
+    re.IGNORECASE,
 )
 
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -130,10 +131,16 @@ class FakeBrain:
     def status(self) -> Status:
         return self.state
 
-    def reindex(self, paths: Sequence[str] = (), **how: Any) -> Reindexed:
+    def reindex(
+        self,
+        paths: Sequence[str] = (),
+        force: bool = False,
+        lex_only: bool = False,
+        pending_only: bool = False,
+        progress: Progress | None = None,
+    ) -> Reindexed:
         self._maybe_fail()
-        how.pop("progress", None)
-        self.reindexed.append({"paths": tuple(paths), **how})
+        self.reindexed.append({"paths": tuple(paths), "force": force, "lex_only": lex_only, "pending_only": pending_only})
         return self.result
 
     def _maybe_fail(self) -> None:
@@ -197,7 +204,5 @@ def shell(tmp_path: Path) -> Shell:
 
 @pytest.fixture
 def reports() -> Any:
-    """The literals above, for tests that change them."""
-    import sys
-
-    return sys.modules[__name__]
+    """The literals above, for tests that change them. Not `sys.modules`: there, the conftest of another folder may have taken the name."""
+    return SimpleNamespace(**globals())

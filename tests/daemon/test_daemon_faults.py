@@ -22,6 +22,7 @@ from disk_brain import until
 from index_rig import equal
 from real_daemon import config_of, open_brain
 
+from onebrain import __version__
 from onebrain.config import Config
 from onebrain.daemon import client, process, wire
 
@@ -178,7 +179,7 @@ def test_two_daemons_on_one_vault_are_impossible(home: Home) -> None:
     again = home.command("daemon", "run")
     assert again.returncode == 77
     assert f"A daemon already runs for {home.vault} (process {first.pid})." in again.stderr
-    assert home.told("ping") == {"pid": first.pid, "version": client.__version__}
+    assert home.told("ping") == {"pid": first.pid, "version": __version__}
 
 
 def test_two_starts_at_once_end_with_one_daemon(home: Home) -> None:

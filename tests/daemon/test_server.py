@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import stat
@@ -34,7 +35,12 @@ def start(tmp_path: Path) -> Iterator[Start]:
     running: list[Server] = []
 
     def begin(run: server.Run = echo, **more: Any) -> Server:
-        settings = {"run_dir": tmp_path / "run", "names": (tmp_path,), "controls": {"ping": lambda: {"pid": 7}}, "newer": lambda _: None}
+        settings: dict[str, Any] = {
+            "run_dir": tmp_path / "run",
+            "names": (tmp_path,),
+            "controls": {"ping": lambda: {"pid": 7}},
+            "newer": lambda _: None,
+        }
         one = Server(run=run, **(settings | more))
         one.start()
         running.append(one)
@@ -134,7 +140,7 @@ def test_a_dead_daemons_address_means_no_daemon(start: Start, tmp_path: Path) ->
     one = start()
     left = address(one)
     one.stop()
-    Path(one.addresses()[0]).write_text(wire.json.dumps(left))
+    Path(one.addresses()[0]).write_text(json.dumps(left))
     env = {"ONEBRAIN_DATA_DIR": str(tmp_path)}
     assert client.forward(["search", "x"], env, str(tmp_path)) is None
 

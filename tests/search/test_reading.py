@@ -19,10 +19,12 @@ def reading(text: str, **more: object) -> Reading:
 @pytest.mark.parametrize(
     "text",
     [
-        "why did we drop Kafka?", "Why is it so", "WHY", "when did we move the docs", "how come it is slow", "¿Por qué cambiaron los rangos?",
+        "why did we drop Kafka?", "Why is it so", "WHY", "when did we move the docs", "how come it is slow",
+        "¿Por qué cambiaron los rangos?",
         "Warum wurde Concourse ersetzt?", "wieso", "weshalb nicht", "pourquoi Redis", "perché no", "por que mudamos", "почему так", "зачем",
         "لماذا يأتي pip", "tại sao", "mengapa", "kenapa", "neden", "waarom", "dlaczego", "क्यों", "ทำไมเราเลิกใช้ Kafka", "なぜ移行したのか",
-        "どうして", "为什么", "為什麼", "为何改变", "왜 바꿨나", "what was the reason for the move", "What is the reasoning behind renumbering",
+        "どうして", "为什么", "為什麼", "为何改变", "왜 바꿨나", "what was the reason for the move",
+        "What is the reasoning behind renumbering",
         "How did we end up with staff identities?", "What convinced the developers to leave?", "What explains expiry markers?",
         "do you remember why we left", "rationale behind the cap",
     ],
