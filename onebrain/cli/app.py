@@ -33,6 +33,7 @@ GROUPS = {
     "eval": ("onebrain.cli.evaluate", "Measure answers on labelled questions."),
     "init": ("onebrain.cli.init", "Prepare a directory of notes for onebrain."),
     "doctor": ("onebrain.cli.doctor", "Check vault, index and models, and say what to do."),
+    "completion": ("onebrain.cli.completion", "Print a script that completes onebrain's words in bash, zsh or fish."),
 }
 """First word → module with an `app`, and its line in the help."""
 
@@ -122,7 +123,11 @@ def _run(terminal: Terminal) -> int:
     except OneBrainError as error:
         return _failed(_session(context, terminal, argv), error)
     except typer.TyperException as error:
-        return _failed(_session(getattr(error, "ctx", None), terminal, argv), _usage(error))
+        fault = _usage(error)
+        if fault.message.startswith("Usage:") and not _wants_json(argv):  # a group named alone: its help is the answer
+            terminal.say(fault.message + "\n")
+            return fault.exit_code
+        return _failed(_session(getattr(error, "ctx", None), terminal, argv), fault)
     except BrokenPipeError:
         raise
     except OSError as error:
