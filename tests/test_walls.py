@@ -23,7 +23,7 @@ BELOW = {
 }
 FACES = {"cli", "mcp", "web", "daemon", "__main__"}
 ONLY = {
-    "whoosh": {"index/lexical.py"},
+    "whoosh": {"index/lexical.py", "index/postings.py"},
     "chromadb": {"index/vectors.py"},
     "watchdog": {"daemon/watcher.py"},
     "markdown_it": {"web/"},

@@ -14,6 +14,7 @@ import math
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import Any, ClassVar
@@ -21,15 +22,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from whoosh import index as whoosh_index
-from whoosh.codec.whoosh3 import W3LeafMatcher
-from whoosh.fields import ID, FieldType, Schema
-from whoosh.formats import Positions
+from whoosh.columns import NumericColumn
+from whoosh.fields import COLUMN, ID, FieldType, Schema
 from whoosh.index import clean_files
-from whoosh.query import Phrase
-from whoosh.scoring import BM25F
+from whoosh.util.numeric import byte_to_length
 
+from onebrain.index import postings
+from onebrain.index.rows import chunk_id
 from onebrain.index.vocabulary import Vocabulary
-from onebrain.text.analysis import ANALYSER_VERSION, Term, surfaces, terms
+from onebrain.text.analysis import ANALYSER_VERSION, Term, raw_words, surfaces, terms
 from onebrain.text.languages import language_of
 from onebrain.vault.library import WordHit, WordQuery
 from onebrain.vault.note import Chunk
@@ -38,9 +39,10 @@ K1, B = 1.2, 0.75  # Okapi BM25's customary values
 TITLE, ALIAS, HEADING, TAG, BODY = 2.5, 2.0, 1.8, 1.2, 1.0
 _FIELD_GAP = 50  # positions left free between fields, so that no phrase spans two of them
 _CACHED_POSTINGS = 4_000_000
-_SCHEMA_VERSION = 1
+_SCHEMA_VERSION = 2
+_NAME = f"words{_SCHEMA_VERSION}"  # an index of another layout isn't seen, so that nobody stumbles over it
 
-_Ints = NDArray[np.int32]
+_Ints = NDArray[np.int64]
 _Floats = NDArray[np.float32]
 
 
@@ -57,10 +59,10 @@ class LexNote:
 
 
 class _Terms(FieldType):  # type: ignore[misc]
-    """A field whose value is already analysed: (term, position, weight) triples."""
+    """A field whose value is already analysed: term → (positions, weight)."""
 
     def __init__(self) -> None:
-        self.format = Positions()
+        self.format = postings.Places()
         self.analyzer = None
         self.scorable = True
         self.stored = False
@@ -70,25 +72,38 @@ class _Terms(FieldType):  # type: ignore[misc]
         self.spelling = False
         self.multitoken_query = "default"
 
-    def index(self, value: Iterable[tuple[str, int, float]], **_: Any) -> Iterator[tuple[bytes, int, float, bytes]]:
-        places: dict[str, list[int]] = {}
-        weights: Counter[str] = Counter()
-        for term, position, weight in value:
-            places.setdefault(term, []).append(position)
-            weights[term] += weight  # type: ignore[assignment]
-        for term in sorted(places):
-            yield term.encode(), len(places[term]), weights[term], self.format.encode(places[term])
+    def index(self, value: Mapping[str, _Occurrences], **_: Any) -> Iterator[tuple[bytes, int, float, bytes]]:
+        for term, (places, weight) in value.items():
+            yield term.encode(), len(places), weight, postings.gaps(places)
 
 
-def _weighted(note: LexNote, chunk: Chunk) -> Iterator[tuple[str, int, float]]:
+_Occurrences = tuple[list[int], float]
+
+
+def _weighted(note: LexNote, chunk: Chunk) -> dict[str, _Occurrences]:
     language = language_of(f"{note.title}\n{chunk.text}")
     offset = 0
-    about = ((note.title, TITLE), *((alias, ALIAS) for alias in note.aliases), (" ".join(note.tags), TAG))
-    for text, weight in (*about, (chunk.heading_path, HEADING), (chunk.text, BODY)):
-        last = Term("", -1)
-        for last in terms(text, language):
-            yield last.text, offset + last.position, weight
-        offset += last.position + 1 + _FIELD_GAP
+    found: dict[str, _Occurrences] = {}
+    about = ((note.title, TITLE), *((alias, ALIAS) for alias in note.aliases), (" ".join(note.tags), TAG), (chunk.heading_path, HEADING))
+    for text, weight in about:
+        offset = _gather(found, _terms_of(text, language), weight, offset)
+    _gather(found, terms(chunk.text, language), BODY, offset)
+    return found
+
+
+def _gather(found: dict[str, _Occurrences], cut: Iterable[Term], weight: float, offset: int) -> int:
+    """Count terms in at `weight`; where the next text begins."""
+    position = -1
+    for text, position in cut:
+        places, sum_ = found.get(text) or ([], 0.0)
+        places.append(offset + position)
+        found[text] = places, sum_ + weight
+    return offset + position + 1 + _FIELD_GAP
+
+
+@lru_cache(maxsize=1000)  # titles and headings stand over many passages
+def _terms_of(text: str, language: str) -> tuple[Term, ...]:
+    return tuple(terms(text, language))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,26 +124,42 @@ class _Segment:
         live[list(reader.segment().deleted_docs())] = False
         if known is not None:
             return cls(known.name, reader, known.ids, known.lengths, live)
-        lengths = np.fromiter((reader.doc_field_length(n, "terms") for n in range(size)), np.float32, size)
-        return cls(reader.segment().segment_id(), reader, [reader.stored_fields(n)["id"] for n in range(size)], lengths, live)
+        return cls(reader.segment().segment_id(), reader, _ids(reader, size), _lengths(reader, size), live)
 
     def read(self, term: str) -> tuple[_Ints, _Floats]:
         """Document numbers and weights of a term's postings, deleted ones included; empty where the term is unknown."""
-        if ("terms", term) not in self.reader:
-            return np.empty(0, np.int32), np.empty(0, np.float32)
-        # `reader.postings` filters deletions one posting at a time; its matcher underneath decodes whole blocks, which is what makes
-        # this fast. Both are private to Whoosh, whose version is pinned.
-        matcher = self.reader._terms.matcher("terms", term.encode(), self.reader.schema["terms"].format)
-        ids: list[int] = []
-        weights: list[float] = []
-        while matcher.is_active():
-            matcher.id(), matcher.weight()
-            ids.extend(matcher._ids)
-            weights.extend(matcher._weights)
-            if not isinstance(matcher, W3LeafMatcher):
-                break  # a short list, kept whole in the term dictionary
-            matcher._next_block()
-        return np.asarray(ids, np.int32), np.asarray(weights, np.float32)
+        found = postings.read(self.reader, "terms", term.encode())
+        return (np.empty(0, np.int64), np.empty(0, np.float32)) if found is None else (found.docs, found.weights)
+
+    def with_phrase(self, phrase: tuple[str, ...]) -> _Ints:
+        """Documents in which the terms stand side by side."""
+        meeting: _Ints | None = None
+        for shift, term in enumerate(phrase):
+            found = postings.read(self.reader, "terms", term.encode())
+            if found is None:
+                return np.empty(0, np.int64)
+            docs, places = found.places()
+            begins = (docs << 32) + places - shift  # where the phrase would have to begin
+            meeting = begins if meeting is None else np.intersect1d(meeting, begins)
+        return np.empty(0, np.int64) if meeting is None else np.unique((meeting + len(phrase)) >> 32)
+
+
+def _ids(reader: Any, size: int) -> list[str]:
+    """Chunk ids by document number. A path is kept once a segment, as a term, and a document's ordinal in a column."""
+    ids = [""] * size
+    ordinals = reader.column_reader("ordinal")
+    for path in reader.lexicon("path"):
+        name, found = path.decode("utf-8", "surrogatepass"), postings.read(reader, "path", path)
+        for doc in found.docs.tolist() if found is not None else ():
+            ids[doc] = chunk_id(name, ordinals[doc])
+    return ids
+
+
+def _lengths(reader: Any, size: int) -> _Floats:
+    """Terms of each document, as Whoosh rounds them."""
+    column = reader._perdoc._cached_reader("_terms_len", NumericColumn("B", default=0))
+    table = np.array([byte_to_length(byte) if byte else 0 for byte in range(256)], np.float32)
+    return table[[column[doc] for doc in range(size)]] if column is not None else np.zeros(size, np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,17 +190,19 @@ class LexicalIndex:
         self.refresh()
 
     def _open(self) -> Any:
-        if whoosh_index.exists_in(str(self._directory)):
-            return whoosh_index.open_dir(str(self._directory), readonly=not self._writable)
+        if whoosh_index.exists_in(str(self._directory), indexname=_NAME):
+            return whoosh_index.open_dir(str(self._directory), indexname=_NAME, readonly=not self._writable)
         if self._writable:
-            return whoosh_index.create_in(str(self._directory), Schema(id=ID(stored=True), path=ID(), terms=_Terms()))
+            schema = Schema(path=ID(), ordinal=COLUMN(NumericColumn("I")), terms=_Terms())
+            return whoosh_index.create_in(str(self._directory), schema, indexname=_NAME)
         return None
 
     # Writing
 
     def replace(self, notes: Iterable[LexNote], removed: Collection[str] = (), *, merge: bool = True) -> None:
         """One commit: `removed` paths and the old passages of each note go, the new ones come. All of it or nothing."""
-        writer = self._index.writer()
+        writer = self._index.writer(codec=postings.Codec())
+        writer.pool = postings.Pool()
         words: set[str] = set()
         try:
             for path in removed:
@@ -177,9 +210,9 @@ class LexicalIndex:
             for note in notes:
                 writer.delete_by_term("path", note.path)
                 for chunk in note.chunks:
-                    writer.add_document(id=chunk.id, path=note.path, terms=tuple(_weighted(note, chunk)))
-                    words.update(surfaces(chunk.embed_text))
-            self._vocabulary.add(words)
+                    writer.add_document(path=note.path, ordinal=chunk.ordinal, terms=_weighted(note, chunk))
+                    words.update(raw_words(chunk.embed_text))
+            self._vocabulary.add({surface for word in words for surface in surfaces(word)})
             writer.commit(merge=merge)
         except BaseException:
             self._give_up(writer)
@@ -198,7 +231,9 @@ class LexicalIndex:
         clean_files(self._index.storage, self._index.indexname, info.generation, info.segments)
 
     def optimise(self) -> None:
-        self._index.optimize()
+        writer = self._index.writer(codec=postings.Codec())
+        writer.pool = postings.Pool()
+        writer.commit(optimize=True)
         self.refresh()
 
     # Reading
@@ -313,7 +348,7 @@ class LexicalIndex:
                 has[self._read(segment, phrase[0])[0]] = True
             elif all(len(self._read(segment, term)[0]) for term in phrase):
                 with self._reading:
-                    has[_phrase_documents(segment.reader, phrase)] = True
+                    has[segment.with_phrase(phrase)] = True
             keep &= has
         return keep
 
@@ -338,10 +373,3 @@ class LexicalIndex:
 def _idf(count: int, frequency: int) -> float:
     """Robertson–Spärck Jones weight, kept positive: ln(1 + (N - df + .5)/(df + .5))."""
     return math.log1p((count - frequency + 0.5) / (frequency + 0.5))
-
-
-def _phrase_documents(reader: Any, phrase: tuple[str, ...]) -> list[int]:
-    from whoosh.searching import Searcher
-
-    with Searcher(reader, weighting=BM25F(), closereader=False) as searcher:
-        return list(Phrase("terms", list(phrase)).matcher(searcher).all_ids())

@@ -15,6 +15,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 from py_rust_stemmers import SnowballStemmer
 
@@ -44,8 +45,7 @@ _LONGEST = 64  # of a whole identifier; longer ones (addresses, hashes of hashes
 _stemmers: dict[str, SnowballStemmer] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(NamedTuple):
     """`position` counts words; the whole of an identifier stands at the position of its first part."""
 
     text: str
@@ -164,6 +164,11 @@ def spans(text: str) -> Iterator[tuple[int, str]]:
             yield match.start(), whole
         for part in parts:
             yield from ((match.start(), term) for term in part.terms)
+
+
+def raw_words(text: str) -> list[str]:
+    """The tokens of a text before they are cut into terms: equal ones need to be looked at only once."""
+    return _RAW.findall(text)
 
 
 def surfaces(text: str) -> Iterator[str]:

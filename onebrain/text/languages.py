@@ -21,6 +21,11 @@ def function_words() -> dict[str, frozenset[str]]:
     return {language: frozenset(words.split()) for language, words in named}
 
 
+@cache
+def _latin_function_words() -> frozenset[str]:
+    return frozenset().union(*(words for name, words in function_words().items() if name not in _BY_SCRIPT))
+
+
 def script_language(word: str) -> str | None:
     """The stemmer that the script of the first letter calls for, None for Latin and scripts without one."""
     first = word[:1]
@@ -45,7 +50,8 @@ def _tell(text: str) -> tuple[str, bool]:
     by_script = script_language(words[len(words) // 2])
     if by_script:
         return by_script, True
-    counts = {name: sum(word in known for word in words) for name, known in function_words().items() if name not in _BY_SCRIPT}
+    telling = [word for word in words if word in _latin_function_words()]
+    counts = {name: sum(map(known.__contains__, telling)) for name, known in function_words().items() if name not in _BY_SCRIPT}
     best = max(sorted(counts), key=lambda name: (counts[name], name == "english"))
     language = best if counts[best] >= 2 and counts[best] > counts["english"] else "english"
     return language, counts[language] > 0
