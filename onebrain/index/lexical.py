@@ -11,6 +11,7 @@ Whoosh never sees the user's text: no query parser, no wildcards. Only the owner
 from __future__ import annotations
 
 import math
+import shutil
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -179,8 +180,6 @@ class LexicalIndex:
     def __init__(self, directory: Path, *, writable: bool) -> None:
         self._directory = directory
         self._writable = writable
-        if writable:
-            directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         self._index = self._open()
         self._vocabulary = Vocabulary(directory / "vocabulary.txt")
         self._view = _View()
@@ -193,6 +192,8 @@ class LexicalIndex:
         if whoosh_index.exists_in(str(self._directory), indexname=_NAME):
             return whoosh_index.open_dir(str(self._directory), indexname=_NAME, readonly=not self._writable)
         if self._writable:
+            shutil.rmtree(self._directory, ignore_errors=True)  # whatever is there is of another layout
+            self._directory.mkdir(parents=True, mode=0o700, exist_ok=True)
             schema = Schema(path=ID(), ordinal=COLUMN(NumericColumn("I")), terms=_Terms())
             return whoosh_index.create_in(str(self._directory), schema, indexname=_NAME)
         return None

@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from onebrain.errors import IndexBusy, IndexDamaged, StorageFull
+from onebrain.index.rows import repack
 
-SCHEMA = 1
+SCHEMA = 2  # 2: vectors of one byte a number
 
 # `vectors` stays when the schema changes: it is the one table that is expensive to make again, and its key stands on its own.
 _TABLES = """
@@ -91,7 +92,7 @@ def open_for_writing(file: Path) -> tuple[sqlite3.Connection, str | None]:
         found = _schema(connection)
         if found == SCHEMA:
             return connection, None
-        _make_tables(connection)
+        _make_tables(connection, found)
     except BaseException:
         connection.close()
         raise
@@ -137,7 +138,22 @@ def _schema(connection: sqlite3.Connection) -> int | None:
     return version or None
 
 
-def _make_tables(connection: sqlite3.Connection) -> None:
+def _make_tables(connection: sqlite3.Connection, found: int | None) -> None:
+    """Drop what another layout made, but for its vectors: they are kept, in today's form."""
     tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")]
-    drops = "".join(f'DROP TABLE "{name}";' for name in tables if name not in _KEPT)
-    connection.executescript(f"BEGIN IMMEDIATE; {drops} {_TABLES} PRAGMA user_version = {SCHEMA}; COMMIT;")
+    connection.create_function("repacked", 1, repack, deterministic=True)
+    model = connection.execute("SELECT value FROM meta WHERE key = 'model'").fetchone() if "meta" in tables else None
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for statement in filter(None, (*(f'DROP TABLE "{name}"' for name in tables if name not in _KEPT), *_TABLES.split(";"))):
+            connection.execute(statement)
+        if found == 1:
+            connection.execute("UPDATE vectors SET vector = repacked(vector)")
+        if model is not None:  # without it the vectors would be taken for those of another model, and made again
+            connection.execute("INSERT INTO meta VALUES ('model', ?)", model)
+        connection.execute(f"PRAGMA user_version = {SCHEMA}")
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise

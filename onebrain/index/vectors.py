@@ -27,7 +27,7 @@ from onebrain.vault.library import Vector
 
 Hit = tuple[str, float]  # chunk id, cosine in [-1, 1]
 
-SAME = 0.999  # cosine of a stored vector with itself, after half precision
+SAME = 0.999  # cosine of a stored vector with itself, after rounding
 _UPSERT = 500
 _DELETE = 5000  # Chroma takes at most 5,461 ids a call
 _DECIMALS = 5  # rounding takes the last bits of float32 out of the order, so that every way of computing gives the same one

@@ -16,6 +16,7 @@ import pytest
 from index_rig import Rig, Vault, equal
 
 from onebrain.errors import IndexBusy, IndexDamaged, StorageFull
+from onebrain.index import rows
 from onebrain.index.manifest import FILE
 from onebrain.index.opening import Index, open_index, read_index
 from onebrain.index.reading import VaultReader
@@ -328,6 +329,30 @@ def test_a_damaged_manifest_is_put_aside_and_everything_indexed_anew(tmp_path: P
             assert "put aside" in index.reasons[0]
         assert index.indexer.reindex().added == 12
         equal(index.indexer)
+
+
+def test_an_index_of_the_layout_before_keeps_its_vectors(tmp_path: Path) -> None:
+    """Layout 1 kept vectors in half precision and words under Whoosh's own name."""
+    rig = Rig(tmp_path)
+    rig.vault.write("a.md", "# Queues\n\nWe chose the outbox table.")
+    rig.vault.write("b.md", "# Storage\n\nPostgres holds it all.")
+    rig.indexer.reindex()
+    before = rig.manifest.connection.execute("SELECT sha, vector FROM vectors ORDER BY sha").fetchall()
+    rig.manifest.connection.executescript("BEGIN; PRAGMA user_version = 1; COMMIT")
+    for sha, vector in before:
+        half = rows.unpack([vector])[0].astype("<f2").tobytes()
+        rig.manifest.connection.execute("UPDATE vectors SET vector = ? WHERE sha = ?", (half, sha))
+    rig.indexer.close()
+    for file in (rig.directory / "words").iterdir():
+        file.rename(file.with_name(file.name.replace("words2", "MAIN")))
+    rig.embedder.embedded.clear()
+    rig.open()
+    result = rig.indexer.reindex()
+    assert result.added == 2 and result.embedded == 0 and rig.embedder.embedded == []
+    assert any("layout 1, now 2" in reason for reason in result.reasons)
+    assert rig.manifest.connection.execute("SELECT sha, vector FROM vectors ORDER BY sha").fetchall() == before
+    assert not [file for file in (rig.directory / "words").iterdir() if "MAIN" in file.name]
+    rig.indexer.close()
 
 
 def test_a_reader_of_a_damaged_manifest_says_so(tmp_path: Path) -> None:
