@@ -33,11 +33,12 @@ Floats = NDArray[np.float64]
 FOLDS = 5
 TOP = 10  # hits a probability is fitted on
 KEPT = 80  # candidates of a question that are kept
-ABSENT_WEIGHT, WORDS_ALONE_WEIGHT = 0.12, 0.12  # of the added rows against a labelled question
+STRANGER_WEIGHT, WORDS_ALONE_WEIGHT = 0.3, 0.12  # of the added rows against a labelled question
 TOP_WEIGHT = 4.0  # of the best hit of a question against the others
 DATA = Path(__file__).parent.parent / "search" / "data"
 _SHARPNESS = 6.0  # of the softmax, so that fitted weights come out near 1
-CE = ("ce", "ce_positive", "ce_rel", "ce_gap")
+ABSENT_WEIGHT = 3.0  # of a labelled question without an answer: a confident invention costs more than a missed answer
+CE = ("ce", "ce_positive", "ce_rel", "ce_gap", "ce_foreign", "ce_why", "ce_unread")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ def collect(questions: Sequence[dict[str, Any]], opened: Opened, say: Callable[[
         with opened(corpus) as candidates:
             rows += [_row(candidates, question, True, 1.0) for question in own]
             rows += [_row(candidates, question, False, WORDS_ALONE_WEIGHT) for question in own]
-            rows += [_row(candidates, question, True, ABSENT_WEIGHT) for question in absent]
+            rows += [_row(candidates, question, True, STRANGER_WEIGHT) for question in absent]
     return rows
 
 
@@ -145,6 +146,7 @@ def matrix(row: dict[str, Any], names: Sequence[str]) -> Asked:
     right = np.array([c["path"] in paths for c in candidates], float)
     exactly = np.array([(c["path"], c["heading"]) in places for c in candidates], float) if places else right
     features = np.array([[c["features"].get(name, 0.0) for name in names] for c in candidates], float).reshape(len(candidates), len(names))
+    labelled = row["vectors"] and question["kind"] != "stranger"
     return Asked(
         id=question["id"],
         kind=kind_of(question),
@@ -154,8 +156,8 @@ def matrix(row: dict[str, Any], names: Sequence[str]) -> Asked:
         features=features,
         right=right,
         exactly=exactly if exactly.any() else right,
-        weight=row["weight"],
-        labelled=row["vectors"] and question["kind"] != "stranger",
+        weight=row["weight"] * (ABSENT_WEIGHT if labelled and not question["answerable"] else 1.0),
+        labelled=labelled,
     )
 
 

@@ -1,105 +1,103 @@
 """A why-answer: dated decisions, oldest first, each with the sentence that gives the reason. Events come from the index, none is made up.
 
-    relevant notes → their events → along supersession links, both ways → P(belongs to this story) → one of each → by date
+    relevant notes → notes near the best one, by links and by likeness → worth of each → P(belongs) → tellings of one decision → by date
 
-Whether an event belongs is a fitted logistic over plain features (how relevant its note is, whether the event itself speaks of the
-question's words, how it is linked to the best note, how alike the two notes are), so that a chain never mixes two stories and yet is
-whole where later records use other words.
+Two kinds of event are judged apart. A record (an ADR, a PEP) speaks for its whole note: its worth is a fitted listwise score of plain
+facts about the note and its ties to the best note, and what counts is how far it stands behind the best. A part of a note (a row of a
+table, a bullet, an entry) speaks only for itself: its own words must speak of the question. Weights are data (`data/chain.json`),
+fitted by `evaluate/fit_chain.py`.
 """
 
 from __future__ import annotations
 
 import json
-import math
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from importlib.resources import files
 from typing import TypeAlias
 
 import numpy as np
 
-from onebrain.search.evidence import Candidate, Pool, probability
+from onebrain.search.evidence import Candidate, Pool, probability, rank_score
+from onebrain.search.filters import allowed
 from onebrain.search.report import ChainLink
 from onebrain.text import analysis
-from onebrain.vault.library import Library, NoteRecord, Vector
+from onebrain.vault.library import Library, NoteRecord, Vector, WordQuery
 from onebrain.vault.note import Event, EventKind, LinkKind, Source, Status
 
 Weights: TypeAlias = "Mapping[str, Mapping[str, float]]"
+"""`worth` orders records, `record` and `part` make P(belongs) of a record and of a part, `bars` are the least P of each link by place."""
 
-BELONGS = 0.5
-_CARRIED = (
-    "cover_note",
-    "names",
-    "title",
-    "heading",
-    "cos_z",
-    "cos_raw",
-    "lex",
-    "lex_abs",
-    "adjacent",
-    "foreign",
-    "unknown",
-    "crowd",
-    "agree",
-)
 _SEEDS = 30  # notes whose events are looked at
 _LINKED_FROM = 8  # best notes whose plain links are followed, one step
-_LONGEST = 12  # links of a chain
+_AKIN = 15  # notes nearest to question and best note together that are looked at too
+_AKIN_POOL = 100  # passages among which those are sought
 _HOPS = 3  # steps along "supersedes"
+_LONGEST = 12  # links of a chain
+_RANK_SCALE = 5  # a reciprocal rank of 5/(5 + rank)
+_SAME_WORDS = 0.6  # share of the shorter telling's words that the other has too
+_SAME_TEXT = 0.35  # the same with the reasons, of which less need be alike
 _REPLACES = (LinkKind.SUPERSEDES, LinkKind.SUPERSEDED_BY)
+_STALE = (Status.SUPERSEDED, Status.DEPRECATED)
+_BEST_TOLD = (EventKind.RECORD, EventKind.SESSION, EventKind.TABLE, EventKind.DAILY, EventKind.MEMORY, EventKind.CHANGELOG)
 
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """A note that may belong to the chain. `best` is its best passage, None when it was reached by a link only; `rank` counts notes."""
+    """A note with events that may belong to the chain. `best` is its best passage, None when it was reached by a tie only."""
 
     note: NoteRecord
     best: Candidate | None
-    rank: int
-    passages: int  # of this note among the candidates
+    features: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An event that was considered. `alone` is what its own features say, `belongs` what they say with those of its neighbours."""
+    """An event that was considered. `belongs` is P(it belongs), from `features`; `part` where it speaks only for itself."""
 
     event: Event
     story: Story
+    part: bool
     features: Mapping[str, float]
-    belongs: float
+    belongs: float = 0.0
 
 
-def build_chain(library: Library, pool: Pool) -> tuple[ChainLink, ...]:
-    """Empty when no dated decision clears the bar."""
-    chosen = _one_of_each([option for option in chain_options(library, pool) if option.belongs >= BELONGS])
-    kept = sorted(chosen, key=lambda o: (-o.belongs, o.story.note.path, o.event.line))[:_LONGEST]
-    kept.sort(key=lambda o: (o.event.date, o.story.note.path, o.event.line))
-    notes = library.notes()
-    return tuple(_link(option, notes) for option in kept)
-
-
-def chain_options(library: Library, pool: Pool, weights: Weights | None = None) -> list[Option]:
-    """Every event that was considered, with its features; fitting reads these."""
+def build_chain(library: Library, pool: Pool, weights: Weights | None = None) -> tuple[ChainLink, ...]:
+    """Empty when the best decision can't be trusted to be about this."""
     weights = weights or _shipped()
-    stories = _stories(library, pool)
-    paths = [story.note.path for story in stories]
-    events, vectors = library.events(paths), _first_vectors(library, paths)
-    asked = _Asked(pool, stories, vectors)
-    alone = [asked.features(story) for story in stories]
-    found: list[tuple[Story, Event, dict[str, float]]] = []
-    for story, about in zip(stories, alone, strict=True):
-        for event in events.get(story.note.path, ()):
-            found.append((story, event, about | asked.event_features(event)))
-    first: dict[str, float] = {}
-    for story, _, features in found:
-        first[story.note.path] = max(first.get(story.note.path, 0.0), probability(features, weights["alone"]))
-    options = []
-    for story, event, features in found:
-        together = features | _neighbours(story, stories, first, vectors)
-        options.append(Option(event, story, together, probability(together, weights["together"])))
-    return options
+    decisions = chosen(judge(considered(library, pool), weights), weights["bars"])
+    ordered = sorted(decisions, key=lambda told: (told[0].event.date, told[0].story.note.path, told[0].event.line))
+    notes = library.notes()
+    return tuple(_link(told, notes) for told in ordered)
+
+
+def considered(library: Library, pool: Pool) -> list[Option]:
+    """Every event that may belong, with what its own words hold of the question; not judged yet. Fitting begins with these."""
+    found = stories(library, pool)
+    events = library.events([story.note.path for story in found])
+    words = _Words(pool)
+    return [
+        Option(event, story, part, words.held(event, story.note) if part else {})
+        for story in found
+        for event in events.get(story.note.path, ())
+        for part in [event.kind is not EventKind.RECORD or len(events[story.note.path]) > 1]
+    ]
+
+
+def judge(options: Sequence[Option], weights: Weights) -> list[Option]:
+    """The same options, each with where it stands among the others and with P(it belongs)."""
+    worths = [rank_score(option.story.features, weights["worth"]) for option in options]
+    places = iter(standing([worth for option, worth in zip(options, worths, strict=True) if not option.part]))
+    best = max(worths, default=0.0)
+    proof = max((option.story.features["proof"] for option in options if option.story.features["leads"]), default=0.0)
+    beaten = max((option.story.features["beaten"] for option in options if option.story.features["leads"]), default=0.0)
+    judged = []
+    for option, worth in zip(options, worths, strict=True):
+        own = {"below": best - worth, "leads": option.story.features["leads"]} if option.part else next(places)
+        features = {**option.features, **own, "proof": proof, "beaten": beaten}
+        judged.append(replace(option, features=features, belongs=probability(features, weights["part" if option.part else "record"])))
+    return judged
 
 
 @cache
@@ -108,33 +106,56 @@ def _shipped() -> Weights:
     return weights
 
 
-def _stories(library: Library, pool: Pool) -> list[Story]:
-    """Notes with events: those found, best first; those the best ones link to; those that replace them or were replaced by them."""
+# Which notes, and what is true of them
+
+
+def stories(library: Library, pool: Pool) -> list[Story]:
+    """Notes with events, in the order reached: found by the question, best first; tied to the best by links; near to it."""
     notes = library.notes()
+    inside = allowed(notes.values(), pool.reading.filters)
+    usable = {path for path, note in notes.items() if note.has_events and (inside is None or path in inside)}
     best: dict[str, Candidate] = {}
     for c in sorted(pool.candidates, key=lambda c: (-c.score, c.chunk.path, c.chunk.ordinal)):
         best.setdefault(c.chunk.path, c)
-    ranks = {path: rank for rank, path in enumerate(best)}
-    passages = Counter(c.chunk.path for c in pool.candidates)
-    seeds = [path for path in best if notes[path].has_events][:_SEEDS]
+    seeds = [path for path in best if path in usable][:_SEEDS]
+    if not seeds:
+        return []
+    near = _nearest(library, pool, notes[seeds[0]], usable)
+    reached = [path for path in _reached(seeds, near, notes) if path in usable]
+    tied = _Ties(library, pool, notes[seeds[0]], near, {path: rank for rank, path in enumerate(best)}, reached)
+    return [Story(notes[path], best.get(path), tied.features(notes[path], best.get(path))) for path in reached]
+
+
+def _reached(seeds: Sequence[str], near: Sequence[str], notes: Mapping[str, NoteRecord]) -> list[str]:
     reached = dict.fromkeys(seeds)
     reached |= dict.fromkeys(path for seed in seeds[:_LINKED_FROM] for path, _ in sorted((*notes[seed].links, *notes[seed].backlinks)))
     frontier = list(reached)
     for _ in range(_HOPS):
         frontier = sorted({path for seed in frontier if seed in notes for path in _replaced(notes[seed])} - reached.keys())
         reached |= dict.fromkeys(frontier)
-    return [
-        Story(notes[path], best.get(path), ranks.get(path, len(best)), passages[path])
-        for path in reached
-        if path in notes and notes[path].has_events
-    ]
+    return list(reached | dict.fromkeys(near[:_AKIN]))
 
 
 def _replaced(note: NoteRecord) -> Iterable[str]:
+    """What a note replaces and what replaced it."""
     return (path for path, kind in (*note.links, *note.backlinks) if kind in _REPLACES)
 
 
-def _first_vectors(library: Library, paths: Sequence[str]) -> dict[str, Vector]:
+def _nearest(library: Library, pool: Pool, lead: NoteRecord, usable: Collection[str]) -> list[str]:
+    """Other notes nearest to the question and the best note taken together (Rocchio), best first; by words where there are no vectors."""
+    if library.meaning is not None and pool.semantic.vector is not None:
+        opening = _openings(library, [lead.path]).get(lead.path)
+        asked = pool.semantic.vector + opening if opening is not None else pool.semantic.vector
+        near = library.meaning.nearest(asked / (float(np.linalg.norm(asked)) or 1.0), limit=_AKIN_POOL)
+        ids = [id_ for id_, _ in near]
+    else:
+        terms = {term: 1.0 for group in pool.reading.groups for term in group.alternatives} | dict.fromkeys(_terms(lead.title), 1.0)
+        ids = [hit.chunk_id for hit in library.words.search(WordQuery(terms), limit=_AKIN_POOL)] if terms else []
+    paths = dict.fromkeys(id_.rpartition("#")[0] for id_ in ids)
+    return [path for path in paths if path in usable and path != lead.path]
+
+
+def _openings(library: Library, paths: Sequence[str]) -> dict[str, Vector]:
     """The first passage's vector stands for the note: it carries title and opening."""
     if library.meaning is None:
         return {}
@@ -142,87 +163,151 @@ def _first_vectors(library: Library, paths: Sequence[str]) -> dict[str, Vector]:
     return {id_.rpartition("#")[0]: vector for id_, vector in found.items()}
 
 
-class _Asked:
-    """What is true of the question, and the features of a note or an event by itself."""
+class _Ties:
+    """What is true of a note by itself, and of its ties to the best note, the lead."""
 
-    def __init__(self, pool: Pool, stories: Sequence[Story], vectors: Mapping[str, Vector]) -> None:
+    def __init__(
+        self,
+        library: Library,
+        pool: Pool,
+        lead: NoteRecord,
+        near: Sequence[str],
+        ranks: Mapping[str, int],
+        reached: Sequence[str],
+    ) -> None:
+        self.lead, self.ranks, self.words = lead, ranks, _Words(pool)
+        self.near = {path: rank for rank, path in enumerate(near)}
+        self.top = max((c.score for c in pool.candidates), default=1.0) or 1.0
+        self.proof = max((c.probability or 0.0 for c in pool.candidates), default=0.0)
+        self.openings = _openings(library, reached)
+        self.cited = {path for path, kind in lead.links if kind not in _REPLACES}
+
+    def features(self, note: NoteRecord, best: Candidate | None) -> dict[str, float]:
+        path, lead = note.path, self.lead
+        leads = path == lead.path
+        opening, of_lead = self.openings.get(path), self.openings.get(lead.path)
+        proof = best.probability or 0.0 if best else 0.0
+        likeness = float(np.dot(opening, of_lead)) if opening is not None and of_lead is not None else 0.0
+        return {
+            "score": max(0.0, best.score / self.top) if best else 0.0,
+            "rank": _reciprocal(self.ranks.get(path)),
+            "title": self.words.share(note.title),
+            "leads": float(leads),
+            "folder": float(_folder(path) == _folder(lead.path)),
+            "akin": 0.0 if leads else _reciprocal(self.near.get(path)),
+            "like": max(0.0, min(2.0, (likeness - 0.85) * 10)),
+            "cited": float(path in self.cited),
+            "replacing": max((_reciprocal(self.ranks.get(other)) for other in _replaced(note)), default=0.0),
+            "proof": proof,
+            "beaten": self.proof - proof,
+        }
+
+
+def _reciprocal(rank: int | None) -> float:
+    return 0.0 if rank is None else _RANK_SCALE / (_RANK_SCALE + rank)
+
+
+def _folder(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def standing(worths: Sequence[float]) -> list[dict[str, float]]:
+    """Where each record stands among all: its worth, how far below the best, how far above the next, and its place."""
+    order = sorted(range(len(worths)), key=lambda n: (-worths[n], n))
+    found: list[dict[str, float]] = [{}] * len(worths)
+    for place, n in enumerate(order):
+        following = worths[order[place + 1]] if place + 1 < len(order) else worths[n] - 1.0
+        found[n] = {
+            "worth": worths[n],
+            "below": worths[order[0]] - worths[n],
+            "ahead": worths[n] - following,
+            "first": float(place == 0),
+            "second": float(place == 1),
+            "third": float(place == 2),
+            "later": float(place > 3),
+        }
+    return found
+
+
+# What an event's own words say
+
+
+@lru_cache(maxsize=20_000)
+def _terms(text: str) -> frozenset[str]:
+    return frozenset(term.text for term in analysis.terms(text))
+
+
+class _Words:
+    """The question's words that can be missed, weighted by idf."""
+
+    def __init__(self, pool: Pool) -> None:
         groups = [group for group in pool.reading.groups if not group.optional]
         self.weights = {group.key: pool.lexical.idf.get(group.key, 0.0) for group in groups}
         self.total = sum(self.weights.values()) or 1.0
         self.terms = {term: g.key for g in groups for term in (*g.alternatives, *pool.lexical.guesses.get(g.key, ()))}
-        self.top = max((c.score for c in pool.candidates), default=1.0) or 1.0
-        question = pool.semantic.vector
-        self.cosines = {path: float(np.dot(vector, question)) for path, vector in vectors.items()} if question is not None else {}
-        self.best_cosine = max(self.cosines.values(), default=0.0)
-        self.best_rank = min((story.rank for story in stories), default=0)
 
-    def features(self, story: Story) -> dict[str, float]:
-        best = story.best
-        own = {f"note_{name}": best.features.get(name, 0.0) if best else 0.0 for name in _CARRIED}
-        cosine = self.cosines.get(story.note.path, 0.8)
-        return own | {
-            "probability": best.probability or 0.0 if best else 0.0,
-            "score": best.score / self.top if best else 0.0,
-            "rank": 1 / (1 + story.rank),
-            "leads": float(story.rank == self.best_rank),
-            "linked_only": float(best is None),
-            "passages": math.log1p(story.passages) / 3,
-            "opening": (cosine - 0.8) * 10,
-            "opening_gap": (cosine - self.best_cosine) * 10,
-            "record": float(story.note.source is Source.DECISION),
-        }
+    def share(self, *texts: str) -> float:
+        """Share of the question's weight that texts hold together, in [0, 1]."""
+        said = {self.terms[term] for text in texts for term in _terms(text) if term in self.terms}
+        return sum(self.weights[word] for word in said) / self.total
 
-    def event_features(self, event: Event) -> dict[str, float]:
-        """How much of the question the event's own words hold; a record speaks for its whole note, a row or bullet only for itself."""
-        said = {self.terms[t.text] for t in analysis.terms(f"{event.what} {event.reason or ''}") if t.text in self.terms}
-        cover = sum(self.weights[word] for word in said) / self.total
-        part = event.kind is not EventKind.RECORD
-        return {"record_cover": 0.0 if part else cover, "part": float(part), "part_cover": cover if part else 0.0}
+    def held(self, event: Event, note: NoteRecord) -> dict[str, float]:
+        own = self.share(event.what, event.reason or "")
+        return {"own": own, "around": self.share(event.what, event.reason or "", event.heading, note.title)}
 
 
-def _neighbours(story: Story, stories: Sequence[Story], first: Mapping[str, float], vectors: Mapping[str, Vector]) -> dict[str, float]:
-    """What the notes it is tied to say for it: the best of them, each by how far it belongs by itself."""
-    path, folder = story.note.path, story.note.path.rpartition("/")[0]
-    replaced = set(_replaced(story.note))
-    linked = {other for other, _ in (*story.note.links, *story.note.backlinks)} - replaced
-    own = vectors.get(path)
-    found = {"first": first.get(path, 0.0), "by_replacing": 0.0, "by_link": 0.0, "by_likeness": 0.0, "by_folder": 0.0, "rivals": 0.0}
-    for other in stories:
-        belongs, name = first.get(other.note.path, 0.0), other.note.path
-        if name == path:
-            continue
-        vector = vectors.get(name)
-        likeness = max(0.0, (float(np.dot(own, vector)) - 0.85) * 10) if own is not None and vector is not None else 0.0
-        found["by_replacing"] = max(found["by_replacing"], belongs * (name in replaced))
-        found["by_link"] = max(found["by_link"], belongs * (name in linked))
-        found["by_likeness"] = max(found["by_likeness"], belongs * likeness)
-        found["by_folder"] = max(found["by_folder"], belongs * (name.rpartition("/")[0] == folder))
-        found["rivals"] += (belongs > first.get(path, 0.0)) / 10
-    return found
+# One decision, told once
 
 
-def _one_of_each(options: Sequence[Option]) -> list[Option]:
-    """The same decision on the same day told in two notes counts once: the better told, a session log before its checkpoint."""
-    kept: list[Option] = []
-    order = sorted(options, key=lambda o: (o.story.note.source is Source.CHECKPOINT, -o.belongs, o.story.note.path, o.event.line))
-    for option in order:
-        if not any(option.event.date == other.event.date and _same(option.event, other.event) for other in kept):
-            kept.append(option)
+def chosen(options: Sequence[Option], bars: Mapping[str, float]) -> list[list[Option]]:
+    """The decisions of the chain, likeliest first, each with all its tellings, the best told first.
+
+    The likelier ones pass lower bars: a decision that has a history has at least two links, where the second is plausible.
+    """
+    told = [(max(option.belongs for option in group), group) for group in _decisions(options)]
+    told.sort(key=lambda d: (-d[0], d[1][0].story.note.path, d[1][0].event.line))
+    kept: list[list[Option]] = []
+    for belongs, group in told[:_LONGEST]:
+        bar = bars["first"] if not kept else bars["second"] if len(kept) == 1 else max(bars["more"], bars["share"] * told[1][0])
+        if belongs < bar:
+            break
+        kept.append(group)
     return kept
 
 
-def _same(one: Event, other: Event) -> bool:
-    a, b = ({t.text for t in analysis.terms(event.what)} for event in (one, other))
-    return len(a & b) >= 0.6 * min(len(a), len(b))
+def _decisions(options: Sequence[Option]) -> list[list[Option]]:
+    """Same day and same words, or the same words in the reasons: one decision. Two records are two decisions, whatever they say."""
+    groups: list[list[Option]] = []
+    for option in sorted(options, key=_telling):
+        same = next((group for group in groups if any(_same(option, other) for other in group)), None)
+        groups.append([option]) if same is None else same.append(option)
+    return groups
 
 
-def _link(option: Option, notes: Mapping[str, NoteRecord]) -> ChainLink:
+def _telling(option: Option) -> tuple[bool, bool, bool, int, float, str, int]:
+    """Sorts the best telling first: current before outdated, with a reason, a session log before its checkpoint."""
     event, note = option.event, option.story.note
-    later = sorted(path for path, kind in note.links if kind is LinkKind.SUPERSEDED_BY)
-    later += sorted(path for path, kind in note.backlinks if kind is LinkKind.SUPERSEDES)
-    replaced = next((path for path in later if path in notes), None)
-    if replaced is None and event.status in (Status.SUPERSEDED, Status.DEPRECATED):
-        replaced = ""
+    outdated = option.part and (note.status in _STALE or note.source is Source.ARCHIVE)
+    copied, kind = note.source is Source.CHECKPOINT, _BEST_TOLD.index(event.kind)
+    return outdated, event.reason is None, copied, kind, -option.belongs, note.path, event.line
+
+
+def _same(one: Option, other: Option) -> bool:
+    a, b = one.event, other.event
+    if a.date != b.date or not (one.part or other.part):
+        return False
+    if _overlap(_terms(a.what), _terms(b.what)) >= _SAME_WORDS:
+        return True
+    whole = _overlap(_terms(f"{a.what} {a.reason or ''}"), _terms(f"{b.what} {b.reason or ''}"))
+    return whole >= _SAME_TEXT and one.story.note.path != other.story.note.path
+
+
+def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / (min(len(one), len(other)) or 1)
+
+
+def _link(told: Sequence[Option], notes: Mapping[str, NoteRecord]) -> ChainLink:
+    event, note = told[0].event, told[0].story.note
     return ChainLink(
         date=event.date,
         event=event.what,
@@ -230,6 +315,17 @@ def _link(option: Option, notes: Mapping[str, NoteRecord]) -> ChainLink:
         path=note.path,
         heading=event.heading,
         line=event.reason_line if event.reason else event.line,
-        rerank_score=round(option.belongs, 4),
-        superseded_by=replaced,
+        rerank_score=round(max(option.belongs for option in told), 4),
+        superseded_by=_superseded_by(told, notes),
     )
+
+
+def _superseded_by(told: Sequence[Option], notes: Mapping[str, NoteRecord]) -> str | None:
+    """The note that replaced the decision, in whichever telling says so; "" where one says only that it no longer holds."""
+    for option in told:
+        note = option.story.note
+        later = sorted(path for path, kind in note.links if kind is LinkKind.SUPERSEDED_BY)
+        later += sorted(path for path, kind in note.backlinks if kind is LinkKind.SUPERSEDES)
+        if found := next((path for path in later if path in notes), None):
+            return found
+    return "" if any(option.event.status in _STALE for option in told) else None

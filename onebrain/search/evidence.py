@@ -244,19 +244,27 @@ def _reciprocal(rank: int | None) -> float:
     return 0.0 if rank is None else _RANK_SCALE / (_RANK_SCALE + rank)
 
 
-def add_logits(read: Sequence[Candidate], logits: Sequence[float] | NDArray[np.float32]) -> None:
-    """The cross-encoder's view. A bare logit can't be calibrated across vaults (facts/reranker.md §5): its place is among the features."""
+def add_logits(ordered: Sequence[Candidate], logits: Sequence[float] | NDArray[np.float32]) -> None:
+    """The cross-encoder's view of the first `len(logits)` candidates; the others are marked as unread.
+
+    A bare logit can't be calibrated across vaults (facts/reranker.md §5): its place is among the features, next to what is known of the
+    question, and beside how it lies to the others of the same question.
+    """
     values = [float(logit) for logit in logits]
     top, low = max(values), min(values)
     runner_up = sorted(values)[-2] if len(values) > 1 else top
-    for c, logit in zip(read, values, strict=True):
+    for c, logit in zip(ordered, values, strict=False):
         c.logit = logit
         c.features |= {
             "ce": logit / 5,
             "ce_positive": max(0.0, logit) / 5,
             "ce_rel": (logit - low) / (top - low) if top > low else 0.0,
             "ce_gap": (logit - (runner_up if logit == top else top)) / 5,
+            "ce_foreign": logit / 5 * c.features["foreign"],
+            "ce_why": logit / 5 * c.features["why"],
         }
+    for c in ordered[len(values) :]:
+        c.features["ce_unread"] = 1.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,7 +152,7 @@ class Searcher:
         top = ordered[:RERANKED]
         if not top:
             return False, Stage("rerank", StageStatus.SKIPPED, "nothing to rerank")
-        evidence.add_logits(top, reranker.score(reading.text, [c.chunk.embed_text for c in top]))
+        evidence.add_logits(ordered, reranker.score(reading.text, [c.chunk.embed_text for c in top]))
         return True, Stage("rerank", StageStatus.RAN, reranker.model_id, hits=len(top))
 
     def _hit(self, c: Candidate, pool: Pool, ranked: bool) -> Hit:
