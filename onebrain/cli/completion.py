@@ -111,7 +111,7 @@ def _reached(root: Any, words: Sequence[str]) -> tuple[Any, bool]:
 def _options(context: Any) -> dict[str, Any]:
     """Spelling → option; those of a question where the command is `search` itself."""
     command: Any = context.command
-    asked = command.commands.get("ask") if isinstance(command, TyperGroup) and "ask" in command.commands else command
+    asked: Any = command.commands.get("ask") if isinstance(command, TyperGroup) and "ask" in command.commands else command
     return {name: param for param in asked.get_params(context) if param.param_type_name == "option" for name in param.opts}
 
 

@@ -93,3 +93,4 @@ def _advise(current: Session, place: Path, any_notes: bool) -> None:
     if not any_notes:
         current.note("ℹ️  There are no Markdown notes here yet; onebrain indexes *.md.")
     current.note(f"→ Next: onebrain{vault} search model prepare, then onebrain{vault} search reindex")
+    current.note(f"→ onebrain{vault} daemon start keeps the index in step while you edit, and answers faster")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
 from pathlib import Path
@@ -135,6 +135,8 @@ def _asker(verb: str) -> Callable[..., None]:
             steps.show(2)
             report = brain.ask(request)
         steps.show(3, 4)
+        if not composed and not everything:
+            report = replace(report, hits=report.hits[: request.limit])
         _give(current, report, Shape(composed, everything, explain, format_))
 
     return command

@@ -176,6 +176,7 @@ def reindex_data(result: Reindexed) -> Data:
         "moved": result.moved,
         "unchanged": result.unchanged,
         "failed": result.failed,
+        "embedded": result.embedded,
         "failures": [failure_data(failure) for failure in result.failures],
         "problems": [failure_data(problem) for problem in result.problems],
         "held_back": result.held_back,

@@ -54,11 +54,14 @@ class Status(Protocol):
 
 
 class Reindexed(Protocol):
-    """How many notes a reindex touched. `failures` lists those left out, `problems` those indexed although something is odd,
-    `held_back` says why removals were left out, `reasons` why more was done than the edits called for."""
+    """How many notes a reindex touched, and how many passages it embedded. `failures` lists notes left out,
+    `problems` those indexed although something is odd, `held_back` says why removals were left out,
+    `reasons` why more was done than the edits called for."""
 
     @property
     def added(self) -> int: ...
+    @property
+    def embedded(self) -> int: ...
     @property
     def updated(self) -> int: ...
     @property

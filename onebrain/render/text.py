@@ -20,6 +20,7 @@ STEPS = (
     "→ [step 4/4] formatting answer...",
 )
 PLAIN = Style()
+LONGEST_QUERY = 200  # cells of a question said back
 EXCERPT = 80  # cells of a one-line excerpt, as the original's templates have it
 NO_MODEL = "not available — run `onebrain search model prepare`"
 TOP = 5  # sources that the seed shows
@@ -48,7 +49,7 @@ def answer(report: Report, style: Style = PLAIN, *, everything: bool = False, ex
 
 
 def no_match(query: str) -> str:
-    return f'🔴 No strong match for "{one_line(query)}" — nothing in the vault clears the confidence bar.'
+    return f'🔴 No strong match for "{clip(one_line(query), LONGEST_QUERY)}" — nothing in the vault clears the confidence bar.'
 
 
 def _direct(quotes: Sequence[Quote], sources: Sequence[Hit]) -> str:
@@ -201,7 +202,9 @@ def reindexed(result: Reindexed) -> str:
         ("⚠️", result.failed, "failed"),
     )
     touched = [f"{mark}  {count} {what}" for mark, count, what in counts if count]
-    changed = any((result.added, result.updated, result.moved, result.removed, result.failed))
+    if result.embedded:
+        touched.append(f"🧭  {result.embedded:,} passage{'' if result.embedded == 1 else 's'} embedded")
+    changed = any((result.added, result.updated, result.moved, result.removed, result.failed, result.embedded))
     said = [f"✅  reindexed — {' · '.join(touched) if changed else 'nothing to update'}\n"]
     said += [f"  ℹ️  {one_line(reason)}\n" for reason in result.reasons]
     if result.held_back:

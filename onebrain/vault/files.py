@@ -110,7 +110,7 @@ def read(vault: Path, path: str) -> bytes:
         with open(real, "rb") as file:
             return file.read(MAX_BYTES + 1)
     except FileNotFoundError as error:
-        raise NoteUnreadable(f"{path} is gone", hint="It was deleted or renamed.") from error
+        raise NoteUnreadable(f"There is no note {path} in the vault.", hint="It was deleted or renamed, or never there.") from error
     except OSError as error:
         raise NoteUnreadable(f"{path} can't be read: {error.strerror or error}", hint="Check its permissions.") from error
 

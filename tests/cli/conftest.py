@@ -96,6 +96,7 @@ class Reindexed:
     moved: int = 0
     unchanged: int = 0
     failed: int = 0
+    embedded: int = 0
     failures: tuple[Failure, ...] = ()
     problems: tuple[Failure, ...] = ()
     held_back: str | None = None

@@ -40,6 +40,7 @@ def test_init_shows_what_will_be_indexed_and_writes_the_file_once(shell: Shell, 
     excluded    attachments, hidden folders, node_modules
     file        {notes}/onebrain.yml · written
     ! → Next: onebrain search model prepare, then onebrain search reindex
+    ! → onebrain daemon start keeps the index in step while you edit, and answers faster
     """
     )
     written = (notes / "onebrain.yml").read_text()

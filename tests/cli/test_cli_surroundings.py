@@ -98,6 +98,7 @@ def test_reindex_and_get_in_json(shell: Shell) -> None:
         "moved": 0,
         "unchanged": 3,
         "failed": 0,
+        "embedded": 0,
         "failures": [],
         "problems": [],
         "held_back": None,

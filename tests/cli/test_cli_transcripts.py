@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from dataclasses import replace
 from typing import Any
@@ -312,3 +313,20 @@ def test_an_index_that_nobody_can_read(shell: Shell) -> None:
     [exit 77]
     """
     )
+
+
+def test_a_listing_is_as_long_as_asked(shell: Shell) -> None:
+    for line, paths in {
+        "search query kafka": ["01-projects/queue.md", "03-knowledge/kafka.md", "06-archive/mq.md"],
+        "search query kafka -n 2": ["01-projects/queue.md", "03-knowledge/kafka.md"],
+        "search search kafka -n 1": ["01-projects/queue.md"],
+        "search vsearch kafka -n 1 --all": ["01-projects/queue.md", "03-knowledge/kafka.md", "06-archive/mq.md"],
+    }.items():
+        found = json.loads(shell(*line.split(), "--json").out)["data"]["hits"]
+        assert [hit["doc_path"] for hit in found] == paths, line
+
+
+def test_a_page_of_question_is_not_said_back_in_full(shell: Shell, reports: Any) -> None:
+    shell.brain.report = reports.NOTHING
+    first = shell("search", "kafka " * 600).out.splitlines()[0]
+    assert first.startswith('🔴 No strong match for "kafka kafka') and len(first) < 300
