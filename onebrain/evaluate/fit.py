@@ -34,6 +34,7 @@ FOLDS = 5
 TOP = 10  # hits a probability is fitted on
 KEPT = 80  # candidates of a question that are kept
 STRANGER_WEIGHT, WORDS_ALONE_WEIGHT = 0.3, 0.12  # of the added rows against a labelled question
+TRANSLATED_WEIGHT = 0.5
 TOP_WEIGHT = 4.0  # of the best hit of a question against the others
 DATA = Path(__file__).parent.parent / "search" / "data"
 _SHARPNESS = 6.0  # of the softmax, so that fitted weights come out near 1
@@ -79,6 +80,7 @@ def collect(questions: Sequence[dict[str, Any]], opened: Opened, say: Callable[[
             rows += [_row(candidates, question, True, 1.0) for question in own]
             rows += [_row(candidates, question, False, WORDS_ALONE_WEIGHT) for question in own]
             rows += [_row(candidates, question, True, STRANGER_WEIGHT) for question in absent]
+            rows += [_row(candidates, question, True, TRANSLATED_WEIGHT) for question in translated(questions, corpus)]
     return rows
 
 
@@ -96,6 +98,22 @@ def strangers(questions: Sequence[dict[str, Any]], corpus: str, most: int = 24) 
             "answerable": False,
             "relevant": [],
         }
+        for n in sorted(chosen.tolist())
+    ]
+
+
+def translated(questions: Sequence[dict[str, Any]], corpus: str, most: int = 48) -> list[dict[str, Any]]:
+    """Questions of the sister vaults, which hold the same articles under the same names in other languages. One is answered by the
+    article of that name, and one whose article is missing there is missing here: across languages, what is near counts most."""
+    sisters = [
+        q
+        for q in questions
+        if q["corpus"] != corpus and q["corpus"].split("-")[0] == corpus.split("-")[0] == "xquad" and not q.get("cross")
+    ]
+    chosen = np.random.default_rng(ord(corpus[-1]) + 256 * ord(corpus[-2])).permutation(len(sisters))[:most]
+    return [
+        {**sisters[n], "id": f"{corpus}<{sisters[n]['id']}", "corpus": corpus, "kind": "translated"}
+        | {"relevant": [{"path": r["path"]} for r in sisters[n]["relevant"]]}
         for n in sorted(chosen.tolist())
     ]
 
@@ -146,7 +164,7 @@ def matrix(row: dict[str, Any], names: Sequence[str]) -> Asked:
     right = np.array([c["path"] in paths for c in candidates], float)
     exactly = np.array([(c["path"], c["heading"]) in places for c in candidates], float) if places else right
     features = np.array([[c["features"].get(name, 0.0) for name in names] for c in candidates], float).reshape(len(candidates), len(names))
-    labelled = row["vectors"] and question["kind"] != "stranger"
+    labelled = row["vectors"] and question["kind"] not in ("stranger", "translated")
     return Asked(
         id=question["id"],
         kind=kind_of(question),

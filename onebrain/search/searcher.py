@@ -68,10 +68,10 @@ class Searcher:
         return self._report(request, reading, pool, hits, stages)
 
     def trace(self, request: Request) -> tuple[Pool, list[Candidate]]:
-        """The candidates of a question in order, with all their features. For fitting and for measuring."""
+        """The candidates of a question in order, with all their features, the cross-encoder's always among them. For fitting."""
         reading = read(request)
         pool, stages = self._gather(request, reading, paths_allowed(self._library.notes().values(), reading.filters))
-        return pool, self._rank(request, pool, stages)[0]
+        return pool, self._rank(request, pool, stages, settled=2.0)[0]
 
     # Finding
 
@@ -134,19 +134,19 @@ class Searcher:
 
     # Ranking
 
-    def _rank(self, request: Request, pool: Pool, stages: list[Stage]) -> tuple[list[Candidate], bool]:
+    def _rank(self, request: Request, pool: Pool, stages: list[Stage], settled: float = SETTLED) -> tuple[list[Candidate], bool]:
         began = time.perf_counter()
         if request.legs is not Legs.HYBRID:
             return _single_leg(request.legs, pool), False
         ordered = evidence.score(pool, shipped(reranked=False))
         stages.append(legs.timed(Stage("evidence", StageStatus.RAN, hits=len(ordered)), began))
-        read_together, stage = legs.attempt("rerank", lambda: self._rerank(request, pool.reading, ordered), False)
+        read_together, stage = legs.attempt("rerank", lambda: self._rerank(request, pool.reading, ordered, settled), False)
         stages.append(stage)
         if read_together:
             ordered = evidence.score(pool, shipped(reranked=True))
         return ordered, True
 
-    def _rerank(self, request: Request, reading: Reading, ordered: Sequence[Candidate]) -> tuple[bool, Stage]:
+    def _rerank(self, request: Request, reading: Reading, ordered: Sequence[Candidate], settled: float) -> tuple[bool, Stage]:
         reranker = self._models.reranker
         if not request.rerank:
             return False, Stage("rerank", StageStatus.SKIPPED, "switched off for this question")
@@ -155,7 +155,7 @@ class Searcher:
         top = ordered[:RERANKED]
         if not top:
             return False, Stage("rerank", StageStatus.SKIPPED, "nothing to rerank")
-        if max(c.probability or 0.0 for c in top) >= SETTLED:
+        if max(c.probability or 0.0 for c in top) >= settled:
             return False, Stage("rerank", StageStatus.SKIPPED, "words and meaning settle it")
         evidence.add_logits(ordered, reranker.score(reading.text, [c.chunk.embed_text for c in top]))
         return True, Stage("rerank", StageStatus.RAN, reranker.model_id, hits=len(top))
