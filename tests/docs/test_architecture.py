@@ -34,7 +34,7 @@ def test_a_name_of_the_table_is_there(name: str) -> None:
 def test_every_room_is_in_the_table() -> None:
     told = {room for row in ROWS for room in re.findall(r"(\w+)(?:\.py|/)?`", row.split(" | ")[0])}
     faces = {name.split(".")[0] for name in NAMES}
-    assert ROOMS <= told | faces
+    assert told | faces >= ROOMS
 
 
 def test_the_files_named_in_passing_are_there() -> None:
