@@ -27,6 +27,7 @@ def run(
     fresh: Annotated[bool, typer.Option("--fresh", help="Throw away what the file holds and start again.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Keep the parts of every score.")] = False,
     hyde: Annotated[bool, typer.Option("--hyde", help="Write hypothetical passages too; seconds for each doubtful question.")] = False,
+    no_rerank: Annotated[bool, typer.Option("--no-rerank", help="Leave the cross-encoder out.")] = False,
     as_json: Json = False,
     quiet: Quiet = False,
 ) -> None:
@@ -52,6 +53,7 @@ def run(
             progress=bar.update,
             explain=explain,
             write_hyde=hyde,
+            rerank=not no_rerank,
         )
     for name, reason in counts.failed:
         current.warn("W_QUESTION", f"{name}: {reason}")

@@ -74,6 +74,7 @@ def run(
     progress: Callable[[str, int, int], None],
     explain: bool = False,
     write_hyde: bool = False,
+    rerank: bool = True,
 ) -> Counts:
     """Ask each question with `--all` semantics and append `{id, ms, report}` to `out`. `clock` gives seconds.
 
@@ -89,7 +90,7 @@ def run(
                 continue
             started = clock()
             try:
-                report = ask(Request(text=str(question["query"]), now=now, everything=True, write_hyde=write_hyde))
+                report = ask(Request(text=str(question["query"]), now=now, everything=True, write_hyde=write_hyde, rerank=rerank))
             except OneBrainError as error:
                 failed.append((str(question["id"]), error.message))
                 continue
