@@ -13,9 +13,8 @@ from __future__ import annotations
 import math
 import shutil
 from collections import Counter, OrderedDict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from threading import Lock
 from typing import Any, ClassVar
@@ -31,13 +30,13 @@ from whoosh.util.numeric import byte_to_length
 from onebrain.index import postings
 from onebrain.index.rows import chunk_id
 from onebrain.index.vocabulary import Vocabulary
-from onebrain.text.analysis import ANALYSER_VERSION, Term, raw_words, surfaces, terms
+from onebrain.text.analysis import ANALYSER_VERSION, placed, raw_words, surfaces, terms
 from onebrain.text.languages import language_of
 from onebrain.vault.library import WordHit, WordQuery
 from onebrain.vault.note import Chunk
 
 K1, B = 1.2, 0.75  # Okapi BM25's customary values
-TITLE, ALIAS, HEADING, TAG, BODY = 2.5, 2.0, 1.8, 1.2, 1.0
+TITLE, ALIAS, HEADING, TAG, BODY = 25, 20, 18, 12, 10  # what one occurrence counts, in tenths
 _FIELD_GAP = 50  # positions left free between fields, so that no phrase spans two of them
 _CACHED_POSTINGS = 4_000_000
 _SCHEMA_VERSION = 2
@@ -60,7 +59,7 @@ class LexNote:
 
 
 class _Terms(FieldType):  # type: ignore[misc]
-    """A field whose value is already analysed: term → (positions, weight)."""
+    """A field that Whoosh never analyses: its postings are given to the pool."""
 
     def __init__(self) -> None:
         self.format = postings.Places()
@@ -73,38 +72,46 @@ class _Terms(FieldType):  # type: ignore[misc]
         self.spelling = False
         self.multitoken_query = "default"
 
-    def index(self, value: Mapping[str, _Occurrences], **_: Any) -> Iterator[tuple[bytes, int, float, bytes]]:
-        for term, (places, weight) in value.items():
-            yield term.encode(), len(places), weight, postings.gaps(places)
 
-
-_Occurrences = tuple[list[int], float]
-
-
-def _weighted(note: LexNote, chunk: Chunk) -> dict[str, _Occurrences]:
+def _weighted(note: LexNote, chunk: Chunk) -> dict[str, list[int]]:
+    """Term → its weight in tenths, then its positions."""
     language = language_of(f"{note.title}\n{chunk.text}")
-    offset = 0
-    found: dict[str, _Occurrences] = {}
-    about = ((note.title, TITLE), *((alias, ALIAS) for alias in note.aliases), (" ".join(note.tags), TAG), (chunk.heading_path, HEADING))
-    for text, weight in about:
-        offset = _gather(found, _terms_of(text, language), weight, offset)
-    _gather(found, terms(chunk.text, language), BODY, offset)
+    found: dict[str, list[int]] = {}
+    about = ((note.title, TITLE), *((alias, ALIAS) for alias in note.aliases), (" ".join(note.tags), TAG))
+    position = 0
+    for text, weight in (*about, (chunk.heading_path, HEADING), (chunk.text, BODY)):
+        position = _gather(found, text, language, weight, position) + _FIELD_GAP
     return found
 
 
-def _gather(found: dict[str, _Occurrences], cut: Iterable[Term], weight: float, offset: int) -> int:
-    """Count terms in at `weight`; where the next text begins."""
-    position = -1
-    for text, position in cut:
-        places, sum_ = found.get(text) or ([], 0.0)
-        places.append(offset + position)
-        found[text] = places, sum_ + weight
-    return offset + position + 1 + _FIELD_GAP
+def _gather(found: dict[str, list[int]], text: str, language: str, weight: int, position: int) -> int:
+    """Count the terms of a text in; the first position after it."""
+    for raw in raw_words(text):
+        cut, width = placed(raw, language)
+        for term, shift in cut:
+            entry = found.get(term)
+            if entry is None:
+                found[term] = [weight, position + shift]
+            else:
+                entry[0] += weight
+                entry.append(position + shift)
+        position += width
+    return position
 
 
-@lru_cache(maxsize=1000)  # titles and headings stand over many passages
-def _terms_of(text: str, language: str) -> tuple[Term, ...]:
-    return tuple(terms(text, language))
+def _add(writer: Any, path: str, chunk: Chunk, found: Mapping[str, Sequence[int]]) -> None:
+    """What `writer.add_document` does, without its tuple for each posting."""
+    doc, schema, document = writer.docnum, writer.schema, writer.perdocwriter
+    document.start_doc(doc)
+    document.add_column_value("ordinal", schema["ordinal"].column_type, chunk.ordinal)
+    document.add_field("terms", schema["terms"], None, sum(map(len, found.values())) - len(found))
+    document.finish_doc()
+    pool: postings.Pool = writer.pool
+    pool.run("path", path.encode("utf-8", "surrogatepass")).add(doc, postings.TENTHS, b"")
+    for term, (tenths, *places) in found.items():
+        pool.run("terms", term.encode()).add(doc, tenths, postings.gaps(places))
+    writer.docnum += 1
+    writer._added = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +218,7 @@ class LexicalIndex:
             for note in notes:
                 writer.delete_by_term("path", note.path)
                 for chunk in note.chunks:
-                    writer.add_document(path=note.path, ordinal=chunk.ordinal, terms=_weighted(note, chunk))
+                    _add(writer, note.path, chunk, _weighted(note, chunk))
                     words.update(raw_words(chunk.embed_text))
             self._vocabulary.add({surface for word in words for surface in surfaces(word)})
             writer.commit(merge=merge)

@@ -9,6 +9,7 @@ gathered while documents come in, and decodes as whole arrays. Everything else (
 from __future__ import annotations
 
 import zlib
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -44,6 +45,7 @@ def _number(value: int) -> bytes:
 
 _TABLED = 4096  # gaps are rarely wider, and a look-up is several times faster
 _TABLE = tuple(_number(value) for value in range(_TABLED))
+_ONE = _TABLE[1]
 
 
 def numbers(data: bytes) -> Ints:
@@ -74,10 +76,11 @@ class Run:
         self.count = self.last = 0
         self.docs, self.weights, self.counts, self.places = bytearray(), bytearray(), bytearray(), bytearray()
 
-    def add(self, doc: int, weight: float, places: bytes) -> None:
+    def add(self, doc: int, tenths: int, places: bytes) -> None:
+        """`places` as `gaps` makes them."""
         self.docs += number(doc - self.last)
-        self.weights += number(round(weight * TENTHS))
-        self.counts += number(1 if len(places) == 1 else sum(byte < 128 for byte in places))
+        self.weights += number(tenths)
+        self.counts += _ONE if len(places) == 1 else number(sum(byte < 128 for byte in places))
         self.places += places
         self.last = doc
         self.count += 1
@@ -141,15 +144,19 @@ class Pool:
     """Stands in for Whoosh's pool of postings, which keeps a tuple for each and sorts them in the end."""
 
     def __init__(self) -> None:
-        self._fields: dict[str, dict[bytes, Run]] = {}
+        self._fields: defaultdict[str, dict[bytes, Run]] = defaultdict(dict)
 
-    def add(self, item: tuple[str, bytes, int, float, bytes | None]) -> None:
-        field, term, doc, weight, places = item
-        runs = self._fields.setdefault(field, {})
+    def run(self, field: str, term: bytes) -> Run:
+        runs = self._fields[field]
         run = runs.get(term)
         if run is None:
             run = runs[term] = Run()
-        run.add(doc, weight, places or b"")
+        return run
+
+    def add(self, item: tuple[str, bytes, int, float, bytes | None]) -> None:
+        """One posting as Whoosh hands it over when it merges segments."""
+        field, term, doc, weight, places = item
+        self.run(field, term).add(doc, round(weight * TENTHS), places or b"")
 
     def iter_postings(self) -> Iterator[tuple[str, bytes, Run]]:
         for field in sorted(self._fields):

@@ -114,7 +114,7 @@ def _function_words(language: str) -> frozenset[str]:
     return frozenset(fold(word) for word in named["english"] | named.get(language, frozenset()))
 
 
-@lru_cache(maxsize=200_000)
+@lru_cache(maxsize=20_000)
 def _pieces(raw: str, language: str) -> tuple[str | None, tuple[_Piece, ...]]:
     """(whole identifier or None, its parts) of one raw token."""
     parts: list[_Piece] = []
@@ -145,14 +145,19 @@ def terms(text: str, language: str | None = None) -> Iterator[Term]:
     """The terms of a passage, in order. `language` is a Snowball name; None: told from the text."""
     language = language or language_of(text)
     position = 0
-    for match in _RAW.finditer(text):
-        whole, parts = _pieces(match.group(), language)
-        if whole:
-            yield Term(whole, position)
-        for part in parts:
-            for term in part.terms:
-                yield Term(term, position)
-            position += 1
+    for raw in _RAW.findall(text):
+        found, width = placed(raw, language)
+        for term, shift in found:
+            yield Term(term, position + shift)
+        position += width
+
+
+@lru_cache(maxsize=100_000)
+def placed(raw: str, language: str) -> tuple[tuple[tuple[str, int], ...], int]:
+    """(term, place) of each term of one raw word, places from 0; and how many places it takes."""
+    whole, parts = _pieces(raw, language)
+    first = ((whole, 0),) if whole else ()
+    return (*first, *((term, place) for place, part in enumerate(parts) for term in part.terms)), len(parts)
 
 
 def spans(text: str) -> Iterator[tuple[int, str]]:
