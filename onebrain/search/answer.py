@@ -8,7 +8,7 @@ sentence while a current one can answer.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from onebrain.models.ports import Embedder
 from onebrain.search.evidence import Pool
 from onebrain.search.report import CONFIDENT, Hit, Quote
+from onebrain.search.snippet import is_matter, matter_lines
 from onebrain.text import analysis
 from onebrain.text.sentences import plain, sentences
 from onebrain.vault.library import Library
@@ -61,10 +62,9 @@ def _options(hit: Hit, chunk: Chunk, pool: Pool, embedder: Embedder | None) -> l
     terms = {term: g.key for g in pool.reading.groups for term in (*g.alternatives, *pool.lexical.guesses.get(g.key, ()))}
     around = _held(f"{hit.title} {chunk.heading_path}", terms)
     found: list[tuple[str, int, frozenset[str]]] = []
-    for sentence in sentences(chunk.text):
-        text = " ".join(plain(sentence.text).split())
-        if len(text) >= 3 and len(text) <= _LONGEST:
-            found.append((text, chunk.line_start + sentence.line_offset, _held(text, terms)))
+    for offset, text in _said(chunk):
+        if 3 <= len(text) <= _LONGEST:
+            found.append((text, chunk.line_start + offset, _held(text, terms)))
     if not found:
         return []
     total = sum(weights.values()) or 1.0
@@ -77,6 +77,15 @@ def _options(hit: Hit, chunk: Chunk, pool: Pool, embedder: Embedder | None) -> l
         heading = chunk.heading_path.rpartition(" > ")[2] or hit.title
         scored.append(_Option(Quote(text, chunk.path, heading, line), score * (hit.rerank_score or 0.0), held))
     return scored
+
+
+def _said(chunk: Chunk) -> Iterator[tuple[int, str]]:
+    """(line from 0, text) of each sentence of a passage, or of each entry of a frontmatter."""
+    if is_matter(chunk):
+        yield from matter_lines(chunk.text)
+        return
+    for sentence in sentences(chunk.text):
+        yield sentence.line_offset, " ".join(plain(sentence.text).split())
 
 
 def _states(text: str) -> bool:

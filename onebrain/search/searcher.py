@@ -21,7 +21,7 @@ from onebrain.search.grep import Grep, rescue
 from onebrain.search.question import Legs, Request
 from onebrain.search.reading import LONGEST_QUESTION, Reading, read
 from onebrain.search.report import POSSIBLE, Band, ChainLink, Hit, IndexState, Mode, Quote, Report, Stage, StageStatus
-from onebrain.search.snippet import snippet
+from onebrain.search.snippet import passage
 from onebrain.vault.library import Library, NoteRecord
 from onebrain.vault.note import Source
 
@@ -172,7 +172,7 @@ class Searcher:
             title=c.note.title,
             source=c.note.source.value,
             score=c.score,
-            snippet=snippet(c.chunk.text, words),
+            snippet=passage(c.chunk, words),
             band=bands.band(c.probability) if ranked else Band.UNRANKED,
             legs=tuple(c.ranks),
             rerank_score=c.probability if ranked else None,
