@@ -39,14 +39,13 @@ from onebrain.vault.note import Event, EventKind, Source, Status
 Row: TypeAlias = "dict[str, Any]"
 WORTH = ("score", "rank", "title", "leads", "folder", "akin", "like", "cited", "replacing")
 RECORD = ("worth", "below", "ahead", "first", "second", "third", "later", "proof", "beaten")
-PART = ("own", "around", "below", "leads", "proof", "beaten")
+PART = ("own", "around", "named", "nameless", "kin", "passage", "topical", "below", "leads", "proof", "beaten")
 SHARPNESS = 3.0  # of the softmax
 STRANGERS = 24  # why-questions of other corpora that a corpus is asked
-WORDS_ALONE_WEIGHT = 0.3
-STRANGER_WEIGHT = 0.3
+WEIGHTS = {"all": 1.0, "evidence": 0.5, "words": 0.3, "stranger": 0.3}  # of a question by the means it was asked with
 WRONGLY = 0.5  # what a chain where there is none costs, in recall
 BARS = {
-    "first": (0.5, 0.55, 0.6),  # a chain whose likeliest link is as likely wrong as right is none
+    "first": (0.5,),  # a chain whose likeliest link is as likely wrong as right is none
     "second": (0.15, 0.2, 0.25, 0.3, 0.4),
     "more": (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55),
     "share": (0.0, 0.4, 0.6, 0.8),
@@ -58,7 +57,7 @@ class Asked:
     """A why-question with every event considered. `label` per option: 1 right, 0 wrong, nan where nobody can say."""
 
     id: str
-    weight: float
+    means: str
     wanted: frozenset[str]  # labelled paths, or days
     tolerated: frozenset[str]
     options: tuple[Option, ...]
@@ -81,28 +80,30 @@ def collect(questions: Sequence[Row], vaults: Path, say: Callable[[str], None]) 
         say(f"{corpus}: {len(asked)} questions")
         with Brain.open(load(vaults / corpus, {}, Path.cwd()), access=Access.OWNER) as brain:
             brain.sync()
-            for question, weight, vectors in asked:
-                request = Request(text=question["query"], now=date(2026, 1, 1), everything=True, write_hyde=False)
-                pool, _ = brain.searcher(vectors=vectors).trace(request)
+            for question, means in asked:
+                pool, _ = brain.searcher(vectors=means != "words").trace(request(question, means))
                 with brain.library() as library:
-                    yield row(question, weight, considered(library, pool))
+                    yield row(question, means, considered(library, pool))
 
 
 def labelled(question: Mapping[str, Any]) -> bool:
     return bool(question.get("chain") or question.get("dates") or question.get("fallback"))
 
 
-def plan(questions: Sequence[Row], own: Sequence[Row], corpus: str) -> list[tuple[Row, float, bool]]:
-    """(question, weight, with vectors?): the corpus's own, the same by words alone, and those of others, which it can't answer."""
+def plan(questions: Sequence[Row], own: Sequence[Row], corpus: str) -> list[tuple[Row, str]]:
+    """(question, by what means): the corpus's own, as the product is, without its cross-encoder, and by words alone; and those of others,
+    which it can't answer."""
     others = [q for q in questions if q["corpus"] != corpus and labelled(q) and mode_of(q["query"]) is Mode.WHY]
     drawn = sorted(np.random.default_rng(len(corpus)).permutation(len(others))[:STRANGERS].tolist())
     strangers = [{"id": f"{corpus}<{others[n]['id']}", "corpus": corpus, "query": others[n]["query"]} for n in drawn]
-    return (
-        [(q, 1.0, True) for q in own] + [(q, WORDS_ALONE_WEIGHT, False) for q in own] + [(q, STRANGER_WEIGHT, True) for q in strangers]
-    )  # fmt: skip
+    return [(q, means) for means in ("all", "evidence", "words") for q in own] + [(q, "stranger") for q in strangers]
 
 
-def row(question: Row, weight: float, options: Sequence[Option]) -> Row:
+def request(question: Row, means: str) -> Request:
+    return Request(question["query"], date(2026, 1, 1), everything=True, write_hyde=False, rerank=means in ("all", "stranger"))
+
+
+def row(question: Row, means: str, options: Sequence[Option]) -> Row:
     kept = [
         {
             "event": asdict(option.event),
@@ -113,7 +114,7 @@ def row(question: Row, weight: float, options: Sequence[Option]) -> Row:
         }
         for option in options
     ]
-    return {"question": question, "weight": weight, "options": kept}
+    return {"question": question, "means": means, "options": kept}
 
 
 # Reading
@@ -128,9 +129,9 @@ def _asked(one: Row) -> Asked:
     wanted = frozenset(question.get("chain") or question.get("dates") or ())
     tolerated = wanted | {found["path"] for found in question.get("relevant") or ()} if question.get("chain") else wanted
     options = tuple(_option(kept) for kept in one["options"])
-    asked = Asked(question["id"], one["weight"], wanted, frozenset(tolerated | set(question.get("also") or ())), options, np.zeros(0))
+    asked = Asked(question["id"], one["means"], wanted, frozenset(tolerated | set(question.get("also") or ())), options, np.zeros(0))
     label = np.array([_label(asked, option, "dates" in question) for option in options], float)
-    return Asked(asked.id, asked.weight, wanted, asked.tolerated, options, label)
+    return Asked(asked.id, asked.means, wanted, asked.tolerated, options, label)
 
 
 def _label(asked: Asked, option: Option, by_day: bool) -> float:
@@ -138,7 +139,7 @@ def _label(asked: Asked, option: Option, by_day: bool) -> float:
     key = asked.key(option)
     if not by_day:
         return float(bool(asked.wanted) and key in asked.tolerated)
-    silent = option.part and option.features["around"] == 0
+    silent = option.part and not option.features["around"] and not option.features["named"]
     return float("nan") if key in asked.tolerated and (key not in asked.wanted or silent) else float(key in asked.wanted)
 
 
@@ -161,7 +162,7 @@ def fit_worth(asked: Sequence[Asked], penalty: float = 0.006) -> Floats:
             features.append([[a.options[n].story.features[name] for name in WORTH] for n in records])
             right.append(label)
             sizes.append(len(records))
-            share.append(a.weight)
+            share.append(WEIGHTS[a.means])
     x, y = np.concatenate([np.array(f, float) for f in features]), np.concatenate(right)
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
 
@@ -190,7 +191,7 @@ def fit_belongs(asked: Sequence[Asked], weights: Weights, part: bool, names: Seq
         for n in of_kind:
             x.append([judged[n].features[name] for name in names])
             y.append(a.label[n])
-            share.append(a.weight / len(of_kind) ** 0.5)
+            share.append(WEIGHTS[a.means] / len(of_kind) ** 0.5)
     if not x:
         return {}
     return named((*names, "bias"), fit_probability(np.array(x, float), np.array(y, float), np.array(share), penalty))
@@ -263,12 +264,8 @@ def best_bars(results: Sequence[tuple[Asked, list[Option]]]) -> dict[str, float]
 
 
 def show(title: str, results: Sequence[tuple[Asked, list[Option]]], bars: Mapping[str, float], say: Callable[[str], None]) -> None:
-    kinds = {
-        "by vectors and words": [r for r in results if r[0].weight == 1.0 and "<" not in r[0].id and not _by_day(r[0])],
-        "by words alone": [r for r in results if r[0].weight == WORDS_ALONE_WEIGHT and "<" not in r[0].id and not _by_day(r[0])],
-        "labelled by day": [r for r in results if _by_day(r[0]) and r[0].weight == 1.0],
-        "of other corpora": [r for r in results if "<" in r[0].id],
-    }
+    kinds = {means: [r for r in results if r[0].means == means and not _by_day(r[0])] for means in WEIGHTS}
+    kinds["all, labelled by day"] = [r for r in results if r[0].means == "all" and _by_day(r[0])]
     say(f"\n{title}")
     for kind, some in kinds.items():
         if some:
@@ -302,7 +299,7 @@ def main(argv: Sequence[str]) -> int:
         return 0
     asked = read(_lines(options.rows))
     by_story = cross_validated(asked, False, {})
-    own = [r for r in by_story if r[0].weight == 1.0]
+    own = [r for r in by_story if r[0].means == "all"]
     bars = best_bars(own)
     show("folds by question", by_story, bars, say)
     show("folds by folder", cross_validated(asked, True, bars), bars, say)

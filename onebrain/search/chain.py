@@ -20,8 +20,9 @@ from typing import TypeAlias
 import numpy as np
 
 from onebrain.search.evidence import Candidate, Pool, probability, rank_score
+from onebrain.search.evidence import _names_in as names_in
 from onebrain.search.filters import allowed
-from onebrain.search.report import ChainLink
+from onebrain.search.report import POSSIBLE, ChainLink
 from onebrain.text import analysis
 from onebrain.vault.library import Library, NoteRecord, Vector, WordQuery
 from onebrain.vault.note import Event, EventKind, LinkKind, Source, Status
@@ -40,6 +41,7 @@ _SAME_WORDS = 0.6  # share of the shorter telling's words that the other has too
 _SAME_TEXT = 0.35  # the same with the reasons, of which less need be alike
 _REPLACES = (LinkKind.SUPERSEDES, LinkKind.SUPERSEDED_BY)
 _STALE = (Status.SUPERSEDED, Status.DEPRECATED)
+_MIXED = (Source.SESSION, Source.CHECKPOINT, Source.PAUSE, Source.DAILY, Source.PROJECT, Source.DECISION, Source.LOG, Source.INBOX)
 _BEST_TOLD = (EventKind.RECORD, EventKind.SESSION, EventKind.TABLE, EventKind.DAILY, EventKind.MEMORY, EventKind.CHANGELOG)
 
 
@@ -73,16 +75,23 @@ def build_chain(library: Library, pool: Pool, weights: Weights | None = None) ->
 
 
 def considered(library: Library, pool: Pool) -> list[Option]:
-    """Every event that may belong, with what its own words hold of the question; not judged yet. Fitting begins with these."""
+    """Every event that may belong, with what its own words hold of the question; not judged yet. Fitting begins with these.
+
+    None where no passage found may be an answer at all: there is no story to tell then.
+    """
+    if max((c.probability or 0.0 for c in pool.candidates), default=0.0) < POSSIBLE:
+        return []
     found = stories(library, pool)
     events = library.events([story.note.path for story in found])
     words = _Words(pool)
-    return [
-        Option(event, story, part, words.held(event, story.note) if part else {})
+    told = [
+        (story, event, event.kind is not EventKind.RECORD or len(events[story.note.path]) > 1)
         for story in found
         for event in events.get(story.note.path, ())
-        for part in [event.kind is not EventKind.RECORD or len(events[story.note.path]) > 1]
     ]
+    of_lead = [event for story, event, _ in told if story.features["leads"]]
+    lead = max(of_lead, key=lambda event: (words.share(event.what, event.reason or ""), -event.line), default=None)
+    return [Option(event, story, part, _of_part(event, story, lead, words, pool) if part else {}) for story, event, part in told]
 
 
 def judge(options: Sequence[Option], weights: Weights) -> list[Option]:
@@ -244,6 +253,8 @@ class _Words:
         groups = [group for group in pool.reading.groups if not group.optional]
         self.weights = {group.key: pool.lexical.idf.get(group.key, 0.0) for group in groups}
         self.total = sum(self.weights.values()) or 1.0
+        named = names_in(pool.reading)
+        self.names = [frozenset((group.key, *group.alternatives)) for group in groups if group.key in named]
         self.terms = {term: g.key for g in groups for term in (*g.alternatives, *pool.lexical.guesses.get(g.key, ()))}
 
     def share(self, *texts: str) -> float:
@@ -251,9 +262,30 @@ class _Words:
         said = {self.terms[term] for text in texts for term in _terms(text) if term in self.terms}
         return sum(self.weights[word] for word in said) / self.total
 
-    def held(self, event: Event, note: NoteRecord) -> dict[str, float]:
-        own = self.share(event.what, event.reason or "")
-        return {"own": own, "around": self.share(event.what, event.reason or "", event.heading, note.title)}
+    def held(self, event: Event, note: NoteRecord, lead: Event | None) -> dict[str, float]:
+        """Of the question: what an event's own words hold, and with heading and title; which of its names; and what it shares with the
+        best note's decision, for where the question is in another language or other words."""
+        own, said = self.share(event.what, event.reason or ""), _terms(f"{event.what} {event.reason or ''}")
+        kin = _overlap(_terms(event.what), _terms(f"{lead.what} {lead.reason or ''}")) if lead and lead is not event else 0.0
+        return {
+            "own": own,
+            "around": self.share(event.what, event.reason or "", event.heading, note.title),
+            "named": sum(not terms.isdisjoint(said) for terms in self.names) / (len(self.names) or 1),
+            "nameless": float(not self.names),
+            "kin": kin,
+        }
+
+
+def _of_part(event: Event, story: Story, lead: Event | None, words: _Words, pool: Pool) -> dict[str, float]:
+    """What an event's own words hold; how far the passage it stands in answers, which in a log that mixes topics says nothing of a bullet
+    that shares no word with the question; and whether its note is the best one and keeps to one topic."""
+    held, mixed = words.held(event, story.note, lead), story.note.source in _MIXED
+    around = [c for c in pool.candidates if c.chunk.path == story.note.path and c.chunk.line_start <= event.line <= c.chunk.line_end]
+    passage = max((c.probability or 0.0 for c in around), default=0.0)
+    return held | {
+        "passage": 0.0 if mixed and not held["own"] else passage,
+        "topical": float(not mixed and story.features["rank"] == 1.0),
+    }
 
 
 # One decision, told once
