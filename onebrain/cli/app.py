@@ -6,6 +6,7 @@ line in GROUPS; where its module isn't there, neither is the command.
 
 from __future__ import annotations
 
+import difflib
 import errno
 import importlib
 import importlib.util
@@ -57,7 +58,9 @@ class Root(Group):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
             question = " ".join(args)
-            raise BadRequest(f"No such command: {args[0]}.", hint=f'To ask the vault: onebrain search "{question[:60]}"')
+            near = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1, cutoff=0.75)
+            hint = f"Did you mean `onebrain {near[0]}`?" if near else f'To ask the vault: onebrain search "{question[:60]}"'
+            raise BadRequest(f"No such command: {args[0]}.", hint=hint)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -114,6 +117,8 @@ def _run(terminal: Terminal) -> int:
         return 0
     context = None
     try:
+        if argv[-1:] == ["--vault"] and "--" not in argv:
+            raise BadRequest("--vault needs the directory that holds your notes.", hint="onebrain --vault DIR ...")
         context = _root().make_context("onebrain", argv, obj=Call(terminal, vault), terminal_width=min(terminal.width, 100))
         with context:
             context.command.invoke(context)

@@ -227,3 +227,17 @@ def test_help_imports_nothing_heavy(tmp_path: Path) -> None:
     heavy = ["numpy", "whoosh", "chromadb", "onnxruntime", "fastembed", "pydantic", "rich", "starlette", "mcp", "yaml", "ruamel"]
     done = subprocess.run([sys.executable, "-c", code, *heavy], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("serach kafka", "❌  No such command: serach.\n→ Did you mean `onebrain search`?\n"),
+        ("kafka", '❌  No such command: kafka.\n→ To ask the vault: onebrain search "kafka"\n'),
+        ("--vault", "❌  --vault needs the directory that holds your notes.\n→ onebrain --vault DIR ...\n"),
+        ("search kafka --vault", "❌  --vault needs the directory that holds your notes.\n→ onebrain --vault DIR ...\n"),
+    ],
+)
+def test_slips_are_met_with_the_next_step(shell: Shell, line: str, told: str) -> None:
+    result = shell(*line.split())
+    assert (result.code, result.out, result.err) == (2, "", told)
