@@ -173,7 +173,8 @@ def _translated(error: OSError) -> OneBrainError:
     """An error of the system that no room has put into words, with the place it happened at."""
     message = f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}."
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
-        return StorageFull(message, hint="Make room, or name another place with ONEBRAIN_DATA_DIR.")
+        hint = "Make room there, or make it writable. ONEBRAIN_DATA_DIR moves the index and models, not your notes."
+        return StorageFull(message, hint=hint)
     if error.errno in (errno.EACCES, errno.EPERM):
         return OneBrainError(message, hint="Check who owns it and who may read it, or run `onebrain doctor`.")
     return OneBrainError(message, hint="Run `onebrain doctor`.")

@@ -137,7 +137,7 @@ def _vault(patient: Patient) -> Iterable[Finding]:
     for path, reason in walk.failures[:5]:
         yield Finding("vault", Health.WARN, f"{path}: {reason}", "Check its permissions, or leave it out with search.exclude.")
     if walk.stats:
-        yield Finding("vault", Health.OK, f"{len(walk.stats):,} notes in {patient.config.vault}")
+        yield Finding("vault", Health.OK, f"{_counted(len(walk.stats), 'note')} in {patient.config.vault}")
     else:
         yield Finding("vault", Health.WARN, f"no notes in {patient.config.vault}", "Is the vault mounted, and is it this directory?")
     yield from _watches(patient.config.vault)
@@ -154,7 +154,7 @@ def _watches(vault: Path) -> Iterable[Finding]:
         hint = f"sudo sysctl fs.inotify.max_user_watches={max(524_288, folders * 4)}"
         yield Finding("watching", Health.WARN, f"{folders:,} directories, and {allowed:,} watches for all programs", hint)
     else:
-        yield Finding("watching", Health.OK, f"{folders:,} directories of {allowed:,} that may be watched")
+        yield Finding("watching", Health.OK, f"{folders:,} of {allowed:,} directories that may be watched")
 
 
 def _data(patient: Patient) -> Iterable[Finding]:
@@ -192,13 +192,18 @@ def _index(patient: Patient) -> Iterable[Finding]:
     if status.doc_count is None:
         yield Finding("index", Health.FAIL, "its state can't be read", "`onebrain search reindex --force` builds it anew.")
         return
-    behind = [f"{count:,} {what}" for count, what in ((status.pending_words, "notes"), (status.pending_vectors, "passages")) if count]
+    vectors = status.pending_vectors if status.semantic_available else 0  # without a model a reindex wouldn't help, and `models` says so
+    behind = [_counted(count, what) for count, what in ((status.pending_words, "note"), (vectors, "passage")) if count]
     if behind:
         yield Finding("index", Health.WARN, f"behind by {' and '.join(behind)}", "`onebrain search reindex`")
     else:
-        yield Finding("index", Health.OK, f"{status.doc_count:,} notes, in step with the vault")
+        yield Finding("index", Health.OK, f"{_counted(status.doc_count, 'note')}, in step with the vault")
     for failure in status.failed[:5]:
         yield Finding("index", Health.WARN, f"{failure.path}: {failure.reason}", "Correct the note; it is read again when it changes.")
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _models(patient: Patient) -> Iterable[Finding]:

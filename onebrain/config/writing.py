@@ -132,7 +132,8 @@ def _replace(file: Path, text: str, *, like: str = "") -> None:
             os.unlink(out.name)
             raise
     except OSError as error:
-        raise StorageFull(f"{target} can't be written: {error.strerror}.", hint="Is the disk full, or the directory read-only?") from error
+        hint = "Make room or make it writable. The file is optional: --vault DIR or ONEBRAIN_VAULT names a vault without it."
+        raise StorageFull(f"{target} can't be written: {error.strerror}.", hint=hint) from error
 
 
 def _umask() -> int:

@@ -106,7 +106,7 @@ def storage_errors(place: Path) -> Iterator[None]:
         if error.errno not in _FULL:
             raise
         message = f"Could not write to {place}: {error.strerror}."
-        raise StorageFull(message, hint="free about 200 MB there and run the command again") from error
+        raise StorageFull(message, hint="make it writable, free about 200 MB there and run the command again") from error
 
 
 def sha256(*paths: Path) -> str:

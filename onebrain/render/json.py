@@ -79,14 +79,18 @@ def report_data(report: Report, config: Config, *, explain: bool = False) -> Dat
 def listing_data(report: Report, config: Config, *, explain: bool = False) -> Data:
     """The `data` of `search.query`, `search.lex` and `search.vec`: hits alone, and a hint where the index lags."""
     data: Data = {"hits": [hit_data(hit, config, explain=explain) for hit in report.hits]}
-    if hint := index_hint(report.index):
+    if hint := index_hint(report.index, report.stages):
         data["index_hint"] = hint
     return data
 
 
-def index_hint(index: IndexState) -> str | None:
+def index_hint(index: IndexState, stages: Sequence[Stage] = ()) -> str | None:
+    """What keeps a listing from being complete, and the command that ends it. Without a model a reindex would end nothing."""
     if index.as_of is None:
         return EMPTY_INDEX
+    reasons = [stage.reason or "" for stage in stages if stage.name == "vec"]
+    if index.pending and "model prepare" in "".join(reasons):
+        return f"found by words only — {reasons[0]}"
     if index.pending:
         return f"index is behind — {index.pending} passage(s) found by words only · run `onebrain search reindex --pending-only`"
     return None

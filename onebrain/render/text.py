@@ -120,7 +120,7 @@ def _chain_sources(chain: Sequence[ChainLink]) -> str:
 
 def listing(report: Report, style: Style = PLAIN, *, explain: bool = False) -> str:
     """Ranked hits of `search query|search|vsearch`, one block each."""
-    hint = index_hint(report.index)
+    hint = index_hint(report.index, report.stages)
     if not report.hits:
         return "🔍  No results\n" + (f"ℹ️  {hint}\n" if hint else "")
     blocks = [_block(number, hit, style) for number, hit in enumerate(report.hits, 1)]

@@ -96,7 +96,7 @@ def test_a_healthy_vault(shell: Shell) -> None:
     result = shell("doctor")
     assert result.code == 0
     assert f"✅  configuration  {shell.cwd}/onebrain.yml\n" in result.out
-    assert f"✅  vault          1 notes in {shell.cwd}\n" in result.out
+    assert f"✅  vault          1 note in {shell.cwd}\n" in result.out
     assert "✅  index          1,208 notes, in step with the vault\n" in result.out
     assert "⚠️   models         no embedding model: search works by words alone\n    → `onebrain search model prepare`\n" in result.out
     assert "✅  daemon         not running" in result.out

@@ -237,3 +237,12 @@ def test_a_chain_in_markdown_is_a_table() -> None:
 def test_nothing_in_markdown() -> None:
     nothing = replace(REPORT, query="*x*", verdict=Verdict.NONE, sources=())
     assert markdown.answer(nothing) == '🔴 No strong match for "\\*x\\*" — nothing in the vault clears the confidence bar.\n'
+
+
+def test_a_listing_without_a_model_says_how_to_get_one() -> None:
+    """A reindex, which the usual hint asks for, would change nothing."""
+    vec = Stage("vec", StageStatus.SKIPPED, "no embedding model: run `onebrain search model prepare`")
+    report = replace(REPORT, index=IndexState(3, "2026-05-04T08:00:00Z"), stages=(vec,))
+    hint = "found by words only — no embedding model: run `onebrain search model prepare`"
+    assert listing_data(report, CONFIG)["index_hint"] == hint
+    assert f"ℹ️  {hint}\n" in text.listing(report)
