@@ -109,9 +109,12 @@ def _chain(chain: Sequence[ChainLink], style: Style) -> str:
 
 
 def _link(link: ChainLink, style: Style) -> str:
+    event = one_line(link.event)
     quote = f' · "{one_line(link.quote)}"' if link.quote else ""
+    if link.quote and one_line(link.quote).strip(" .") == event.strip(" ."):  # decision and reason are one sentence: once is enough
+        event, quote = f'"{one_line(link.quote)}"', ""
     superseded = style.dim(f" (superseded by {one_line(link.superseded_by)})") if link.superseded_by else ""
-    return f"  {style.bold(one_line(link.date))} · {one_line(link.event)}{quote}{superseded}"
+    return f"  {style.bold(one_line(link.date))} · {event}{quote}{superseded}"
 
 
 def _chain_sources(chain: Sequence[ChainLink]) -> str:
