@@ -38,16 +38,16 @@ from onebrain.vault.note import Event, EventKind, Source, Status
 
 Row: TypeAlias = "dict[str, Any]"
 WORTH = ("score", "rank", "title", "leads", "folder", "akin", "like", "cited", "replacing")
-RECORD = ("worth", "below", "ahead", "first", "second", "third", "later", "proof", "beaten")
-PART = ("own", "around", "named", "nameless", "kin", "passage", "topical", "below", "leads", "proof", "beaten")
+RECORD = ("worth", "below", "ahead", "first", "second", "third", "later", "beaten", "cover")
+PART = ("own", "around", "named", "nameless", "kin", "passage", "topical", "below", "leads", "beaten")
 SHARPNESS = 3.0  # of the softmax
 STRANGERS = 24  # why-questions of other corpora that a corpus is asked
 WEIGHTS = {"all": 1.0, "evidence": 0.5, "words": 0.3, "stranger": 0.3}  # of a question by the means it was asked with
 WRONGLY = 0.5  # what a chain where there is none costs, in recall
-BARS = {
+BARS = {  # tried; lower ones would find more, and show what can't be trusted
     "first": (0.5,),  # a chain whose likeliest link is as likely wrong as right is none
-    "second": (0.15, 0.2, 0.25, 0.3, 0.4),
-    "more": (0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.55),
+    "second": (0.25, 0.3, 0.4),
+    "more": (0.3, 0.35, 0.4, 0.45, 0.5),
     "share": (0.0, 0.4, 0.6, 0.8),
 }
 

@@ -77,11 +77,11 @@ def build_chain(library: Library, pool: Pool, weights: Weights | None = None) ->
 def considered(library: Library, pool: Pool) -> list[Option]:
     """Every event that may belong, with what its own words hold of the question; not judged yet. Fitting begins with these.
 
-    None where no passage found may be an answer at all: there is no story to tell then.
+    None where no note with decisions may be an answer at all: there is no story to tell then.
     """
-    if max((c.probability or 0.0 for c in pool.candidates), default=0.0) < POSSIBLE:
-        return []
     found = stories(library, pool)
+    if max((story.features["proof"] for story in found), default=0.0) < POSSIBLE:
+        return []
     events = library.events([story.note.path for story in found])
     words = _Words(pool)
     told = [
@@ -99,12 +99,12 @@ def judge(options: Sequence[Option], weights: Weights) -> list[Option]:
     worths = [rank_score(option.story.features, weights["worth"]) for option in options]
     places = iter(standing([worth for option, worth in zip(options, worths, strict=True) if not option.part]))
     best = max(worths, default=0.0)
-    proof = max((option.story.features["proof"] for option in options if option.story.features["leads"]), default=0.0)
-    beaten = max((option.story.features["beaten"] for option in options if option.story.features["leads"]), default=0.0)
+    beaten = min((option.story.features["beaten"] for option in options), default=0.0)
     judged = []
     for option, worth in zip(options, worths, strict=True):
-        own = {"below": best - worth, "leads": option.story.features["leads"]} if option.part else next(places)
-        features = {**option.features, **own, "proof": proof, "beaten": beaten}
+        about = option.story.features
+        tied = {"below": best - worth, "leads": about["leads"]} if option.part else next(places) | {"cover": about["cover"]}
+        features = {**option.features, **tied, "beaten": beaten}
         judged.append(replace(option, features=features, belongs=probability(features, weights["part" if option.part else "record"])))
     return judged
 
@@ -209,6 +209,7 @@ class _Ties:
             "replacing": max((_reciprocal(self.ranks.get(other)) for other in _replaced(note)), default=0.0),
             "proof": proof,
             "beaten": self.proof - proof,
+            "cover": best.features.get("cover_note", 0.0) if best else 0.0,
         }
 
 
@@ -360,4 +361,5 @@ def _superseded_by(told: Sequence[Option], notes: Mapping[str, NoteRecord]) -> s
         later += sorted(path for path, kind in note.backlinks if kind is LinkKind.SUPERSEDES)
         if found := next((path for path in later if path in notes), None):
             return found
-    return "" if any(option.event.status in _STALE for option in told) else None
+    of_decision = [option for option in told if option.event.kind in (EventKind.RECORD, EventKind.TABLE)] or told[:1]
+    return "" if any(option.event.status in _STALE for option in of_decision) else None  # a note's own status isn't its decision's
