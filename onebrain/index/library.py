@@ -72,7 +72,10 @@ class Cache:
         )
         for batch in rows.batches(found, 5000):
             ids = [rows.chunk_id(path, ordinal) for _, path, ordinal, _ in batch]
-            self._exact.upsert(ids, rows.unpack([blob for *_, blob in batch]))
+            matrix = rows.unpack([blob for *_, blob in batch])
+            if not len(self._exact):
+                self._exact.reserve(rows.count(connection, "chunks"), matrix.shape[1])
+            self._exact.upsert(ids, matrix)
             for (note, *_), chunk in zip(batch, ids, strict=True):
                 self._ids.setdefault(note, []).append(chunk)
 

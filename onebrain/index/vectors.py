@@ -98,6 +98,10 @@ class ExactVectors:
     def __len__(self) -> int:
         return len(self._ids)
 
+    def reserve(self, more: int, dim: int) -> None:
+        """Make room at once for what comes in batches: growing by a quarter again and again copied 80,000 vectors for two seconds."""
+        self._make_room(more, dim)
+
     def open(self) -> None:
         """Nothing to do."""
 
