@@ -20,7 +20,7 @@ from typing import TypeAlias
 import numpy as np
 
 from onebrain.search.evidence import Candidate, Pool, probability, rank_score
-from onebrain.search.evidence import _names_in as names_in
+from onebrain.search.evidence import names_in as names_in
 from onebrain.search.filters import allowed
 from onebrain.search.report import POSSIBLE, ChainLink
 from onebrain.text import analysis

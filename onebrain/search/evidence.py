@@ -92,7 +92,7 @@ class _Asked:
         self.total = sum(self.weights.values()) or 1.0
         self.rarest = max(self.weights.values(), default=0.0)
         self.identifiers = set(reading.identifiers)
-        self.names = _names_in(reading) & self.weights.keys()
+        self.names = names_in(reading) & self.weights.keys()
         self.language = language_of(reading.text)
         self.ceiling = sum(pool.lexical.idf.get(g.key, 0.0) * g.weight for g in reading.groups) * _MOST_OF_A_WORD or 1.0
         lexes = sorted((c.lex for c in candidates), reverse=True)
@@ -175,7 +175,7 @@ def _share(weights: Mapping[str, float], words: Iterable[str], total: float) -> 
     return sum(weights[word] for word in words if word in weights) / total
 
 
-def _names_in(reading: Reading) -> set[str]:
+def names_in(reading: Reading) -> set[str]:
     """Words of the question that name something: capitalised inside it, or with a digit."""
     found = {group.key for group in reading.groups if any(ch.isdigit() for ch in group.key)}
     for match in _CAPITALISED.finditer(reading.text):
