@@ -251,5 +251,5 @@ def test_a_listing_without_a_model_says_how_to_get_one() -> None:
 def test_a_decision_that_is_its_own_reason_is_said_once() -> None:
     said = "Keep 72 hours of messages, because replay needs no more."
     link = ChainLink("2026-04-19", said.rstrip("."), said, "a.md", "Decisions", 3)
-    told = text.answer(replace(REPORT, mode=Mode.WHY, answer=None, chain=(link,)))
+    told = text.answer(replace(REPORT, mode=Mode.WHY, answer=(), chain=(link,)))
     assert f'  2026-04-19 · "{said}"\n' in told
