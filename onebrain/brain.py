@@ -340,9 +340,9 @@ class Brain:
             last_indexed_at=facts.as_of,
             index_size_bytes=sum(sizes) if sizes else None,
             semantic_available=learned.embedder is not None,
-            reranker=learned.reranker.model_id if learned.reranker else None,
+            reranker=_reranker_name(learned.reranker),
             hyde=learned.hyde.name if learned.hyde else None,
-            owner=owner.holder(self._index.directory),
+            owner=owner.holder(self._index.directory) if self.access is Access.READER else None,
             error="; ".join([*learned.troubles, *([facts.trouble] if facts.trouble else [])]) or None,
         )
 
@@ -409,6 +409,14 @@ def _without(report: Report, stale: Collection[str]) -> Report:
         chain=tuple(link for link in report.chain if link.path not in stale),
         verdict=bands.verdict(hit for hit in report.hits if hit.doc_path not in stale),
     )
+
+
+def _reranker_name(reranker: Reranker | None) -> str | None:
+    """Our own by its name in the configuration, with the start of its sum; others by theirs."""
+    if reranker is None:
+        return None
+    kind, _, digest = reranker.model_id.partition(":")
+    return f"onebrain-compact ({digest[:8]})" if kind == "compact" else reranker.model_id
 
 
 def _server(config: Config) -> Server | None:

@@ -26,6 +26,7 @@ MOST = 3
 _HITS = 4  # confident hits that are read
 _PER_HIT = 12  # sentences of a passage that are compared by meaning
 _SHORTEST = 16  # characters of a sentence that stands alone, unless it holds a number
+_MATTER = 0.7  # an entry of a frontmatter answers only where no prose does nearly as well
 _LONGEST = 400  # characters of a sentence; longer ones are lists or data in disguise
 _KEEP = 0.75  # of the best sentence's score: a further one must be this good, or it only dilutes the answer
 _STALE = frozenset({"deprecated", "superseded", "rejected"})
@@ -74,6 +75,7 @@ def _options(hit: Hit, chunk: Chunk, pool: Pool, embedder: Embedder | None) -> l
     scored = []
     for place, (text, line, held) in enumerate(found):
         score = 0.6 * words[place] + 0.6 * meaning[place] + 0.25 * _asked_for(pool.reading.text, text) + 0.06 / (1 + place)
+        score *= _MATTER if is_matter(chunk) else 1.0
         heading = chunk.heading_path.rpartition(" > ")[2] or hit.title
         scored.append(_Option(Quote(text, chunk.path, heading, line), score * (hit.rerank_score or 0.0), held))
     return scored
@@ -90,7 +92,9 @@ def _said(chunk: Chunk) -> Iterator[tuple[int, str]]:
 
 def _states(text: str) -> bool:
     """Whether a sentence says something by itself: a question, or the line before a list, doesn't."""
-    return not text.endswith(("?", "？", "؟", ":", "：")) and (len(text) >= _SHORTEST or any(ch.isdigit() for ch in text))
+    return (
+        "{{" not in text and not text.endswith(("?", "？", "؟", ":", "：")) and (len(text) >= _SHORTEST or any(ch.isdigit() for ch in text))
+    )
 
 
 def _held(text: str, terms: dict[str, str]) -> frozenset[str]:

@@ -32,6 +32,7 @@ _CLOSE = 10  # places from the top of a leg that count as close
 _MOST_OF_A_WORD = 2.2  # BM25's limit for one word of idf 1: k1 + 1
 _STALE = (Status.DEPRECATED, Status.SUPERSEDED)
 _UNSETTLED = CONFIDENT - 0.01
+_NAMED_GAIN = 5.0  # more than all fitted weights together
 _STALE_LOSS = 0.25  # of the score: about the distance between a first and a third hit
 _CAPITALISED = re.compile(r"(?<=[^.!?¿¡\s]\s)[A-ZÀ-ÞА-ЯΑ-Ω][\w'’.-]*")
 _ADJACENCY_POOL = 30  # passages, best by words first, whose text is read for neighbouring words
@@ -297,8 +298,9 @@ def score(pool: Pool, calibration: Calibration) -> list[Candidate]:
     """Candidates in order. Both numbers are rounded here, so that ties break the same way everywhere: (score, path, ordinal)."""
     weights = calibration.question if pool.reading.asks else calibration.keywords
     for c in pool.candidates:
-        c.score = round(rank_score(c.features, calibration.rank) - _STALE_LOSS * _passed_over(c, pool.reading), 5)
+        named = not pool.reading.asks and "exact" in c.ranks  # who types a note's very name wants that note
+        rules = _NAMED_GAIN * named - _STALE_LOSS * _passed_over(c, pool.reading)
+        c.score = round(rank_score(c.features, calibration.rank) + rules, 5)
         likely = probability(c.features, weights)
         c.probability = round(min(likely, _UNSETTLED) if _passed_over(c, pool.reading) else likely, 4)
-    by_name = not pool.reading.asks  # who types a note's very name wants that note
-    return sorted(pool.candidates, key=lambda c: (not (by_name and "exact" in c.ranks), -c.score, c.chunk.path, c.chunk.ordinal))
+    return sorted(pool.candidates, key=lambda c: (-c.score, c.chunk.path, c.chunk.ordinal))
