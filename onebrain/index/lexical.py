@@ -30,7 +30,7 @@ from whoosh.util.numeric import byte_to_length
 from onebrain.index import postings
 from onebrain.index.rows import chunk_id
 from onebrain.index.vocabulary import Vocabulary
-from onebrain.text.analysis import ANALYSER_VERSION, placed, raw_words, surfaces, terms
+from onebrain.text.analysis import ANALYSER_VERSION, placed, raw_words, terms
 from onebrain.text.languages import language_of
 from onebrain.vault.library import WordHit, WordQuery
 from onebrain.vault.note import Chunk
@@ -73,21 +73,22 @@ class _Terms(FieldType):  # type: ignore[misc]
         self.multitoken_query = "default"
 
 
-def _weighted(note: LexNote, chunk: Chunk) -> dict[str, list[int]]:
-    """Term → its weight in tenths, then its positions."""
+def _weighted(note: LexNote, chunk: Chunk, spellings: set[str]) -> dict[str, list[int]]:
+    """Term → its weight in tenths, then its positions. Words as they are spelt are added to `spellings`."""
     language = language_of(f"{note.title}\n{chunk.text}")
     found: dict[str, list[int]] = {}
     about = ((note.title, TITLE), *((alias, ALIAS) for alias in note.aliases), (" ".join(note.tags), TAG))
     position = 0
     for text, weight in (*about, (chunk.heading_path, HEADING), (chunk.text, BODY)):
-        position = _gather(found, text, language, weight, position) + _FIELD_GAP
+        position = _gather(found, text, language, weight, position, spellings) + _FIELD_GAP
     return found
 
 
-def _gather(found: dict[str, list[int]], text: str, language: str, weight: int, position: int) -> int:
+def _gather(found: dict[str, list[int]], text: str, language: str, weight: int, position: int, spellings: set[str]) -> int:
     """Count the terms of a text in; the first position after it."""
     for raw in raw_words(text):
-        cut, width = placed(raw, language)
+        cut, width, spelt = placed(raw, language)
+        spellings.update(spelt)
         for term, shift in cut:
             entry = found.get(term)
             if entry is None:
@@ -107,9 +108,9 @@ def _add(writer: Any, path: str, chunk: Chunk, found: Mapping[str, Sequence[int]
     document.add_field("terms", schema["terms"], None, sum(map(len, found.values())) - len(found))
     document.finish_doc()
     pool: postings.Pool = writer.pool
-    pool.run("path", path.encode("utf-8", "surrogatepass")).add(doc, postings.TENTHS, b"")
+    pool.run("path", path.encode("utf-8", "surrogatepass")).add(doc, postings.TENTHS, ())
     for term, (tenths, *places) in found.items():
-        pool.run("terms", term.encode()).add(doc, tenths, postings.gaps(places))
+        pool.run("terms", term.encode()).add(doc, tenths, places)
     writer.docnum += 1
     writer._added = True
 
@@ -218,9 +219,8 @@ class LexicalIndex:
             for note in notes:
                 writer.delete_by_term("path", note.path)
                 for chunk in note.chunks:
-                    _add(writer, note.path, chunk, _weighted(note, chunk))
-                    words.update(raw_words(chunk.embed_text))
-            self._vocabulary.add({surface for word in words for surface in surfaces(word)})
+                    _add(writer, note.path, chunk, _weighted(note, chunk, words))
+            self._vocabulary.add(words)
             writer.commit(merge=merge)
         except BaseException:
             self._give_up(writer)

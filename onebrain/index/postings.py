@@ -60,13 +60,6 @@ def numbers(data: bytes) -> Ints:
     return np.add.reduceat((raw & 127).astype(np.int64) << shift, starts)
 
 
-def gaps(places: Sequence[int]) -> bytes:
-    """Rising positions as the gaps between them."""
-    if len(places) == 1:
-        return number(places[0])
-    return b"".join(number(place - before) for before, place in zip((0, *places), places, strict=False))
-
-
 class Run:
     """The postings of one term while they are gathered, by rising document number."""
 
@@ -76,11 +69,24 @@ class Run:
         self.count = self.last = 0
         self.docs, self.weights, self.counts, self.places = bytearray(), bytearray(), bytearray(), bytearray()
 
-    def add(self, doc: int, tenths: int, places: bytes) -> None:
-        """`places` as `gaps` makes them."""
+    def add(self, doc: int, tenths: int, places: Sequence[int]) -> None:
+        """Positions rise."""
+        gap = doc - self.last
+        self.docs += _TABLE[gap] if gap < _TABLED else _number(gap)
+        self.weights += _TABLE[tenths] if tenths < _TABLED else _number(tenths)
+        self.counts += _ONE if len(places) == 1 else number(len(places))
+        before = 0
+        for place in places:
+            gap, before = place - before, place
+            self.places += _TABLE[gap] if gap < _TABLED else _number(gap)
+        self.last = doc
+        self.count += 1
+
+    def add_encoded(self, doc: int, tenths: int, places: bytes) -> None:
+        """`places` as `Postings.each_places` gives them."""
         self.docs += number(doc - self.last)
         self.weights += number(tenths)
-        self.counts += _ONE if len(places) == 1 else number(sum(byte < 128 for byte in places))
+        self.counts += number(sum(byte < 128 for byte in places))
         self.places += places
         self.last = doc
         self.count += 1
@@ -130,7 +136,7 @@ class Postings:
         return np.repeat(self.docs, counts), total - np.repeat(before, counts)
 
     def each_places(self) -> Iterator[bytes]:
-        """The encoded positions of each document, as `Run.add` takes them."""
+        """The encoded positions of each document, as `Run.add_encoded` takes them."""
         ends = np.flatnonzero(np.frombuffer(self._places, np.uint8) < 128) + 1
         last = start = 0
         for count in numbers(self._counts).tolist():
@@ -156,7 +162,7 @@ class Pool:
     def add(self, item: tuple[str, bytes, int, float, bytes | None]) -> None:
         """One posting as Whoosh hands it over when it merges segments."""
         field, term, doc, weight, places = item
-        self.run(field, term).add(doc, round(weight * TENTHS), places or b"")
+        self.run(field, term).add_encoded(doc, round(weight * TENTHS), places or b"")
 
     def iter_postings(self) -> Iterator[tuple[str, bytes, Run]]:
         for field in sorted(self._fields):

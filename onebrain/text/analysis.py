@@ -146,18 +146,24 @@ def terms(text: str, language: str | None = None) -> Iterator[Term]:
     language = language or language_of(text)
     position = 0
     for raw in _RAW.findall(text):
-        found, width = placed(raw, language)
+        found, width, _ = placed(raw, language)
         for term, shift in found:
             yield Term(term, position + shift)
         position += width
 
 
 @lru_cache(maxsize=100_000)
-def placed(raw: str, language: str) -> tuple[tuple[tuple[str, int], ...], int]:
-    """(term, place) of each term of one raw word, places from 0; and how many places it takes."""
+def placed(raw: str, language: str) -> tuple[tuple[tuple[str, int], ...], int, tuple[str, ...]]:
+    """(term, place) of each term of one raw word, places from 0; how many places it takes; its spellings for the vocabulary."""
     whole, parts = _pieces(raw, language)
     first = ((whole, 0),) if whole else ()
-    return (*first, *((term, place) for place, part in enumerate(parts) for term in part.terms)), len(parts)
+    spellings = tuple(part.surface for part in parts if _is_spelling(part.surface))
+    return (*first, *((term, place) for place, part in enumerate(parts) for term in part.terms)), len(parts), spellings
+
+
+def _is_spelling(surface: str) -> bool:
+    """Whether a folded word is one that could be misspelt; bigrams and identifiers aren't."""
+    return 3 <= len(surface) <= 30 and surface.isalpha() and not _DENSE.match(surface)
 
 
 def spans(text: str) -> Iterator[tuple[int, str]]:
@@ -174,14 +180,6 @@ def spans(text: str) -> Iterator[tuple[int, str]]:
 def raw_words(text: str) -> list[str]:
     """The tokens of a text before they are cut into terms: equal ones need to be looked at only once."""
     return _RAW.findall(text)
-
-
-def surfaces(text: str) -> Iterator[str]:
-    """The folded words of a text as written, for the spelling vocabulary; bigrams and identifiers are left out."""
-    for match in _RAW.finditer(text):
-        for part in _pieces(match.group(), "english")[1]:
-            if 3 <= len(part.surface) <= 30 and part.surface.isalpha() and not _DENSE.match(part.surface):
-                yield part.surface
 
 
 def groups(question: str) -> list[Group]:
