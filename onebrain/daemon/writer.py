@@ -212,6 +212,7 @@ class Writer:
                     self._hurry = False
                     return batch
                 if self._embed_in(now) == 0:
+                    self._hurry = False  # whoever was in a hurry waited for a batch that is applied by now
                     return None
             waits = [w for w in (self._inbox.due_in(now), self._embed_in(now)) if w is not None]
             self._changed.wait(max(min(waits), resting, 0.001) if waits else None)

@@ -75,6 +75,17 @@ def test_a_question_waits_for_the_first_look_at_the_vault(start: Start, brain: D
     assert brain.words == {"a.md": "x"}
 
 
+def test_a_question_during_the_first_look_does_not_keep_embedding_from_starting(start: Start, brain: DiskBrain, vault: Path) -> None:
+    """Who asked was in a hurry for the look that was already going on; once it is done nobody is."""
+    write(vault, "a.md")
+    brain.slow = 0.3
+    one = start(first=False)
+    one.put_all("start")
+    time.sleep(0.1)
+    assert one.catch_up(2)
+    assert until(lambda: brain.vectors == {"a.md": "x"})
+
+
 def test_a_question_waits_no_longer_than_it_must(start: Start, brain: DiskBrain, vault: Path) -> None:
     one = start()
     brain.slow = 1.0
