@@ -36,8 +36,8 @@ def test_postings_are_read_back(given_: list[tuple[int, int, list[int]]]) -> Non
     found = Postings.of(run.packed())
     assert found.docs.tolist() == [doc for doc, _, _ in expected]
     assert [round(float(weight) * 10) for weight in found.weights] == [tenths for _, tenths, _ in expected]
-    docs, places = found.places()
-    assert list(zip(docs.tolist(), places.tolist(), strict=True)) == [(doc, place) for doc, _, places in expected for place in places]
+    docs, where = found.places()
+    assert list(zip(docs.tolist(), where.tolist(), strict=True)) == [(doc, place) for doc, _, places in expected for place in places]
 
 
 @given(st.lists(posting, min_size=1, max_size=50))
