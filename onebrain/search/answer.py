@@ -24,7 +24,8 @@ from onebrain.vault.note import Chunk
 
 MOST = 3
 _HITS = 4  # confident hits that are read
-_PER_HIT = 12  # sentences of a passage that are compared by meaning
+_PER_HIT = 5  # sentences of a passage that are compared by meaning, at some 4 ms each
+_TOLD = 0.6  # of the question's weight in one sentence: above this its words tell, and meaning isn't asked
 _SHORTEST = 16  # characters of a sentence that stands alone, unless it holds a number
 _MATTER = 0.7  # an entry of a frontmatter answers only where no prose does nearly as well
 _LONGEST = 400  # characters of a sentence; longer ones are lists or data in disguise
@@ -103,7 +104,7 @@ def _held(text: str, terms: dict[str, str]) -> frozenset[str]:
 
 def _likeness(texts: Sequence[str], words: Sequence[float], pool: Pool, embedder: Embedder | None) -> list[float]:
     """Cosine with the question, min-max normalised over the sentences that are compared; 0 for the others, or without vectors."""
-    if embedder is None or pool.semantic.vector is None or len(texts) < 2:
+    if embedder is None or pool.semantic.vector is None or len(texts) < 2 or max(words) >= _TOLD:
         return [0.0] * len(texts)
     compared = sorted(sorted(range(len(texts)), key=lambda n: (-words[n], n))[:_PER_HIT])
     cosines = embedder.embed_passages([texts[n] for n in compared]) @ pool.semantic.vector
