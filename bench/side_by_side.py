@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import random
-import shutil
 import sqlite3
 import statistics
 import subprocess
@@ -121,14 +121,17 @@ class Bench:
 
 
 def vault_of(corpus: Path, target: Path, share: float = 1.0) -> None:
-    """A vault of an even share of a folder's Markdown."""
+    """A vault of an even share of a folder's Markdown; more than all of it by copies in which every paragraph differs."""
     target.mkdir(parents=True)
     (target / "onebrain.yml").write_text(f"search:\n  collection: {NAME}\n  hyde:\n    writer: off\n", encoding="utf-8")
-    for n, file in enumerate(sorted(corpus.rglob("*.md"))):
-        if (n * share) % 1 < share and file.is_file():
-            place = target / file.relative_to(corpus)
+    files = [file for file in sorted(corpus.rglob("*.md")) if file.is_file()]
+    for copy in range(math.ceil(share)):
+        part = min(1.0, share - copy)
+        for file in (file for n, file in enumerate(files) if (n * part) % 1 < part):
+            place = target / (f"copy-{copy}" if copy else "") / file.relative_to(corpus)
             place.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(file, place)
+            text = file.read_bytes()
+            place.write_bytes(text.replace(b"\n\n", f" v{copy}\n\n".encode()) if copy else text)
 
 
 def bytes_of(folder: Path, pattern: str = "*") -> int:
@@ -400,7 +403,7 @@ def main() -> None:
     options.add_argument("--models", type=Path, required=True)
     options.add_argument("--qmd", type=Path)
     options.add_argument("--only", default=",".join(MEASURES))
-    options.add_argument("--shares", default="0.064,0.64", help="of the corpus, for vaults that are measured in part before the whole")
+    options.add_argument("--shares", default="0.064,0.64", help="of the corpus, for vaults that are measured in part besides the whole; 2.5: with copies")
     options.add_argument("--json", type=Path)
     options.add_argument("--page", type=Path)
     given = options.parse_args()
@@ -410,7 +413,7 @@ def main() -> None:
     figures: list[Figure] = []
     shares = [float(share) for share in given.shares.split(",") if share]
     in_part = {"vectors", "inside", "restart", "save"} & only
-    for share, parts in (*((share, in_part) for share in shares), (1.0, only)):
+    for share, parts in sorted([*((share, in_part) for share in shares), (1.0, only)]):
         for figure in measured(given.corpus, given.models, qmd, parts, share):
             figures.append(figure)
             print(figure.row(), flush=True)
