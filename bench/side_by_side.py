@@ -403,7 +403,7 @@ def main() -> None:
     options.add_argument("--models", type=Path, required=True)
     options.add_argument("--qmd", type=Path)
     options.add_argument("--only", default=",".join(MEASURES))
-    options.add_argument("--shares", default="0.064,0.64", help="of the corpus, for vaults that are measured in part besides the whole; 2.5: with copies")
+    options.add_argument("--shares", default="0.064,0.64", help="of the corpus, measured in part; 2.5: with copies")
     options.add_argument("--json", type=Path)
     options.add_argument("--page", type=Path)
     given = options.parse_args()
