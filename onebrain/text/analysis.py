@@ -170,11 +170,7 @@ def spans(text: str) -> Iterator[tuple[int, str]]:
     """(character offset, term) of every term, for marking matches in a text."""
     language = language_of(text)
     for match in _RAW.finditer(text):
-        whole, parts = _pieces(match.group(), language)
-        if whole:
-            yield match.start(), whole
-        for part in parts:
-            yield from ((match.start(), term) for term in part.terms)
+        yield from ((match.start(), term) for term, _ in placed(match.group(), language)[0])
 
 
 def raw_words(text: str) -> list[str]:
