@@ -26,7 +26,9 @@ def curves(figures: Sequence[dict[str, object]]) -> dict[str, list[Point]]:
             values = sorted(float(value) for value in figure["values"])  # type: ignore[attr-defined]
             name = "question" if match[1].startswith("a question") else "nearest vectors"
             p95 = values[min(len(values) - 1, int(len(values) * 0.95))]
-            found.setdefault(f"{name}: {figure['who']}", []).append((int(match[2]), statistics.median(values), p95))
+            who = str(figure["who"]).replace("onebrain, ", "")
+            curve = found.setdefault(f"{name}: {who.replace('onebrain', 'with the cross-encoder')}", [])
+            curve.append((int(match[2]), statistics.median(values), p95))
     return {name: sorted(points) for name, points in found.items()}
 
 
@@ -39,11 +41,11 @@ def svg(found: dict[str, list[Point]]) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12">',
         f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff"/>',
     ]
-    for n in range(5):
-        ms, size = highest * n / 4, widest * n / 4
+    for ms in range(0, int(highest), 100):
         parts.append(f'<path d="M{LEFT} {y(ms):.0f}H{WIDTH - RIGHT}" stroke="#ddd"/>')
-        parts.append(f'<text x="{LEFT - 8}" y="{y(ms) + 4:.0f}" text-anchor="end">{ms:.0f} ms</text>')
-        parts.append(f'<text x="{x(size):.0f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{size / 1000:.0f}k</text>')
+        parts.append(f'<text x="{LEFT - 8}" y="{y(ms) + 4:.0f}" text-anchor="end">{ms} ms</text>')
+    for size in range(0, int(widest), 25_000):
+        parts.append(f'<text x="{x(size):.0f}" y="{HEIGHT - BOTTOM + 18}" text-anchor="middle">{size // 1000}k</text>')
     parts.append(f'<text x="{(LEFT + WIDTH - RIGHT) / 2:.0f}" y="{HEIGHT - 8}" text-anchor="middle">passages</text>')
     for (name, points), colour in zip(found.items(), COLOURS, strict=False):
         for which, style in ((1, ""), (2, ' stroke-dasharray="4 4" opacity=".6"')):
