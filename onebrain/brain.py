@@ -355,29 +355,28 @@ class _VaultGrep:
         self._library = library
         self._keeps_up = brain.access is Access.OWNER
 
-    def lines(self, needle: str, allowed: Collection[str] | None, limit: int) -> list[Line]:
-        """Stops after a second and a half: a floor must not be a wait."""
+    def lines(self, needles: Sequence[str], allowed: Collection[str] | None, limit: int) -> list[Line]:
+        """Every file is read once. Stops after a second and a half: a floor must not be a wait."""
         until = time.monotonic() + _GREP_SECONDS
-        wanted, found = needle.casefold(), list[Line]()
-        quick = wanted.encode() if wanted.isascii() else None
-        for path in self._paths():
-            if len(found) >= limit or time.monotonic() > until:
+        found: dict[str, list[Line]] = {needle.casefold(): [] for needle in needles}
+        quick = {wanted: wanted.encode() if wanted.isascii() else b"" for wanted in found}
+        paths = [path for path in self._paths() if allowed is None or path in allowed] if found else []
+        for path, raw in files.read_all(self._config.vault, paths):
+            lower = raw.lower()
+            sought = [wanted for wanted, lines in found.items() if len(lines) < limit and quick[wanted] in lower]
+            lines = files.decode(raw)[0].split("\n") if sought else []
+            for wanted in sought:
+                number = next((number for number, line in enumerate(lines, 1) if wanted in line.casefold()), None)
+                if number is not None:
+                    found[wanted].append(Line(path, number, lines[number - 1]))
+            if time.monotonic() > until or all(len(lines) >= limit for lines in found.values()):
                 break
-            if allowed is not None and path not in allowed:
-                continue
-            try:
-                raw = files.read(self._config.vault, path)
-            except NoteUnreadable:
-                continue
-            if quick is not None and quick not in raw.lower():
-                continue
-            for number, line in enumerate(files.decode(raw)[0].split("\n"), 1):
-                if wanted in line.casefold():
-                    found.append(Line(path, number, line))
-                    break
-        return found
+        return [line for lines in found.values() for line in lines]
 
     def _paths(self) -> list[str]:
+        """An owner knows the files, those included that can't be indexed; a reader may be behind, and looks."""
+        if self._keeps_up:
+            return sorted({*self._library.notes(), *(failure.path for failure in self._library.failures())})
         return sorted(files.stat_all(self._config.vault, self._config.search.exclude).stats)
 
     def unindexed(self) -> list[str]:

@@ -31,7 +31,9 @@ class Line:
 class Grep(Protocol):
     """Literal, case-insensitive search in the files of the vault, in path order."""
 
-    def lines(self, needle: str, allowed: Collection[str] | None, limit: int) -> list[Line]: ...
+    def lines(self, needles: Sequence[str], allowed: Collection[str] | None, limit: int) -> list[Line]:
+        """The first line of each file that holds each needle, in the needles' order; at most `limit` of each."""
+        ...
 
     def unindexed(self) -> Collection[str]:
         """Paths saved but not indexed yet."""
@@ -66,7 +68,7 @@ def rescue(
     why = trigger(hits, stages, grep.unindexed())
     if why is None:
         return hits, Stage("grep", StageStatus.SKIPPED, "not needed")
-    lines = [line for needle in needles(reading) for line in grep.lines(needle, allowed, _MOST)]
+    lines = grep.lines(needles(reading), allowed, _MOST)
     found = {line.path: line for line in reversed(lines)}
     new = [_hit(found[path], library, reading) for path in sorted(found)]
     known = {hit.doc_path for hit in new}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat as modes
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -97,7 +97,25 @@ def is_note(path: str, exclude: Sequence[str] = ()) -> bool:
 
 def read(vault: Path, path: str) -> bytes:
     """The bytes of one note. Raises NoteUnreadable if it is outside the vault, gone, not a regular file, or over 20 MB."""
-    real = _confined(vault, path)
+    return _read(_confined(vault, path), path)
+
+
+def read_all(vault: Path, paths: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+    """(path, bytes) of each that can be read. Whether a folder lies inside the vault is found out once for all of its files."""
+    folders = {"": os.path.realpath(vault)}
+    for path in paths:
+        folder, _, name = path.rpartition("/")
+        try:
+            if folder not in folders:
+                folders[folder] = _confined(vault, folder)
+            real = os.path.join(folders[folder], name)
+            plain = name not in ("", ".", "..") and "\0" not in name and not os.path.islink(real)
+            yield path, _read(real if plain else _confined(vault, path), path)
+        except NoteUnreadable:
+            continue
+
+
+def _read(real: str, path: str) -> bytes:
     try:
         found = os.stat(real)
         if not modes.S_ISREG(found.st_mode):

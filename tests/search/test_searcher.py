@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -75,14 +75,16 @@ class Files:
     def __init__(self, new: Collection[str] = ()) -> None:
         self.new = new
 
-    def lines(self, needle: str, allowed: Collection[str] | None, limit: int) -> list[Line]:
-        found = [
-            Line(path, number, line)
-            for path, text in sorted(NOTES.items())
-            for number, line in enumerate(text.split("\n"), 1)
-            if needle.casefold() in line.casefold() and (allowed is None or path in allowed)
-        ]
-        return found[:limit]
+    def lines(self, needles: Sequence[str], allowed: Collection[str] | None, limit: int) -> list[Line]:
+        found: list[Line] = []
+        for needle in needles:
+            found += [
+                Line(path, number, line)
+                for path, text in sorted(NOTES.items())
+                for number, line in enumerate(text.split("\n"), 1)
+                if needle.casefold() in line.casefold() and (allowed is None or path in allowed)
+            ][:limit]
+        return found
 
     def unindexed(self) -> Collection[str]:
         return self.new

@@ -100,6 +100,17 @@ def test_links_are_followed_only_inside(tmp_path: Path) -> None:
         files.read(vault, "out.md")
 
 
+def test_many_are_read_as_one_is(tmp_path: Path) -> None:
+    vault, outside = tmp_path / "v", tmp_path / "o"
+    put(vault, "a.md", "real/b.md")
+    put(outside, "secret.md")
+    (vault / "in.md").symlink_to(vault / "real" / "b.md")
+    (vault / "out.md").symlink_to(outside / "secret.md")
+    (vault / "away").symlink_to(outside)
+    asked = ["a.md", "real/b.md", "in.md", "out.md", "away/secret.md", "gone.md", "real/..", "../o/secret.md", "a\0.md", "real/a\0.md", ""]
+    assert dict(files.read_all(vault, asked)) == {path: b"x" for path in ("a.md", "real/b.md", "in.md")}
+
+
 @pytest.mark.parametrize("path", ["../secret.md", "a/../../secret.md", "/etc/passwd", "", ".", "a\0.md"])
 def test_nothing_outside_the_vault_is_read(tmp_path: Path, path: str) -> None:
     put(tmp_path, "secret.md", "v/a.md")
