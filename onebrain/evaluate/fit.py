@@ -145,7 +145,7 @@ def _row(
 
 @contextmanager
 def _brains(corpus: str, vaults: Path) -> Iterator[Callable[[Request, bool], tuple[Pool, list[Candidate]]]]:
-    with Brain.open(load(vaults / corpus, {}, Path.cwd()), access=Access.OWNER) as brain:
+    with Brain.open(load(vaults / corpus), access=Access.OWNER) as brain:
         brain.sync()
         yield lambda request, vectors: brain.searcher(vectors=vectors).trace(request)
 

@@ -37,18 +37,19 @@ from onebrain.vault.library import NoteRecord
 from onebrain.vault.note import Event, EventKind, Source, Status
 
 Row: TypeAlias = "dict[str, Any]"
-WORTH = ("score", "rank", "title", "leads", "folder", "akin", "like", "cited", "replacing")
-RECORD = ("worth", "below", "ahead", "first", "second", "third", "later", "beaten", "cover")
+WORTH = ("score", "rank", "leads", "akin", "cited", "replacing")
+RECORD = ("worth", "below", "ahead", "beaten", "cover")
 PART = ("own", "around", "named", "nameless", "kin", "passage", "topical", "below", "leads", "beaten")
 SHARPNESS = 3.0  # of the softmax
 STRANGERS = 24  # why-questions of other corpora that a corpus is asked
 WEIGHTS = {"all": 1.0, "evidence": 0.5, "words": 0.3, "stranger": 0.3}  # of a question by the means it was asked with
 WRONGLY = 0.5  # what a chain where there is none costs, in recall
 BARS = {  # tried; lower ones would find more, and show what can't be trusted
-    "first": (0.5,),  # a chain whose likeliest link is as likely wrong as right is none
+    "first": (0.5,),  # a chain whose likeliest link is as likely wrong as right is none; so is a row or a bullet that nothing else tells
     "second": (0.25, 0.3, 0.4),
     "more": (0.3, 0.35, 0.4, 0.45, 0.5),
     "share": (0.0, 0.4, 0.6, 0.8),
+    "part": (0.5,),
 }
 
 
@@ -78,7 +79,7 @@ def collect(questions: Sequence[Row], vaults: Path, say: Callable[[str], None]) 
             continue
         asked = plan(questions, own, corpus)
         say(f"{corpus}: {len(asked)} questions")
-        with Brain.open(load(vaults / corpus, {}, Path.cwd()), access=Access.OWNER) as brain:
+        with Brain.open(load(vaults / corpus), access=Access.OWNER) as brain:
             brain.sync()
             for question, means in asked:
                 pool, _ = brain.searcher(vectors=means != "words").trace(request(question, means))

@@ -24,7 +24,7 @@ from onebrain.search.evidence import names_in as names_in
 from onebrain.search.filters import allowed
 from onebrain.search.report import POSSIBLE, ChainLink
 from onebrain.text import analysis
-from onebrain.vault.library import Library, NoteRecord, Vector, WordQuery
+from onebrain.vault.library import Library, NoteRecord, WordQuery
 from onebrain.vault.note import Event, EventKind, LinkKind, Source, Status
 
 Weights: TypeAlias = "Mapping[str, Mapping[str, float]]"
@@ -97,8 +97,8 @@ def considered(library: Library, pool: Pool) -> list[Option]:
 def judge(options: Sequence[Option], weights: Weights) -> list[Option]:
     """The same options, each with where it stands among the others and with P(it belongs)."""
     worths = [rank_score(option.story.features, weights["worth"]) for option in options]
-    places = iter(standing([worth for option, worth in zip(options, worths, strict=True) if not option.part]))
     best = max(worths, default=0.0)
+    places = iter(standing([worth for option, worth in zip(options, worths, strict=True) if not option.part], best))
     beaten = min((option.story.features["beaten"] for option in options), default=0.0)
     judged = []
     for option, worth in zip(options, worths, strict=True):
@@ -131,7 +131,7 @@ def stories(library: Library, pool: Pool) -> list[Story]:
         return []
     near = _nearest(library, pool, notes[seeds[0]], usable)
     reached = [path for path in _reached(seeds, near, notes) if path in usable]
-    tied = _Ties(library, pool, notes[seeds[0]], near, {path: rank for rank, path in enumerate(best)}, reached)
+    tied = _Ties(notes[seeds[0]], near, best)
     return [Story(notes[path], best.get(path), tied.features(notes[path], best.get(path))) for path in reached]
 
 
@@ -153,7 +153,8 @@ def _replaced(note: NoteRecord) -> Iterable[str]:
 def _nearest(library: Library, pool: Pool, lead: NoteRecord, usable: Collection[str]) -> list[str]:
     """Other notes nearest to the question and the best note taken together (Rocchio), best first; by words where there are no vectors."""
     if library.meaning is not None and pool.semantic.vector is not None:
-        opening = _openings(library, [lead.path]).get(lead.path)
+        first = f"{lead.path}#0"  # it carries title and opening, and stands for the note
+        opening = library.meaning.vectors([first]).get(first)
         asked = pool.semantic.vector + opening if opening is not None else pool.semantic.vector
         near = library.meaning.nearest(asked / (float(np.linalg.norm(asked)) or 1.0), limit=_AKIN_POOL)
         ids = [id_ for id_, _ in near]
@@ -164,49 +165,27 @@ def _nearest(library: Library, pool: Pool, lead: NoteRecord, usable: Collection[
     return [path for path in paths if path in usable and path != lead.path]
 
 
-def _openings(library: Library, paths: Sequence[str]) -> dict[str, Vector]:
-    """The first passage's vector stands for the note: it carries title and opening."""
-    if library.meaning is None:
-        return {}
-    found = library.meaning.vectors([f"{path}#0" for path in paths])
-    return {id_.rpartition("#")[0]: vector for id_, vector in found.items()}
-
-
 class _Ties:
     """What is true of a note by itself, and of its ties to the best note, the lead."""
 
-    def __init__(
-        self,
-        library: Library,
-        pool: Pool,
-        lead: NoteRecord,
-        near: Sequence[str],
-        ranks: Mapping[str, int],
-        reached: Sequence[str],
-    ) -> None:
-        self.lead, self.ranks, self.words = lead, ranks, _Words(pool)
-        self.near = {path: rank for rank, path in enumerate(near)}
-        self.top = max((c.score for c in pool.candidates), default=1.0) or 1.0
-        self.proof = max((c.probability or 0.0 for c in pool.candidates), default=0.0)
-        self.openings = _openings(library, reached)
+    def __init__(self, lead: NoteRecord, near: Sequence[str], best: Mapping[str, Candidate]) -> None:
+        self.lead, self.near = lead, {path: rank for rank, path in enumerate(near)}
+        top = max((c.score for c in best.values()), default=1.0) or 1.0
+        self.ranks = {path: rank for rank, path in enumerate(best)}
+        self.scores = {path: max(0.0, c.score / top) for path, c in best.items()}
+        self.proof = max((c.probability or 0.0 for c in best.values()), default=0.0)
         self.cited = {path for path, kind in lead.links if kind not in _REPLACES}
 
     def features(self, note: NoteRecord, best: Candidate | None) -> dict[str, float]:
-        path, lead = note.path, self.lead
-        leads = path == lead.path
-        opening, of_lead = self.openings.get(path), self.openings.get(lead.path)
+        path = note.path
         proof = best.probability or 0.0 if best else 0.0
-        likeness = float(np.dot(opening, of_lead)) if opening is not None and of_lead is not None else 0.0
         return {
-            "score": max(0.0, best.score / self.top) if best else 0.0,
+            "score": self.scores.get(path, 0.0),
             "rank": _reciprocal(self.ranks.get(path)),
-            "title": self.words.share(note.title),
-            "leads": float(leads),
-            "folder": float(_folder(path) == _folder(lead.path)),
-            "akin": 0.0 if leads else _reciprocal(self.near.get(path)),
-            "like": max(0.0, min(2.0, (likeness - 0.85) * 10)),
+            "leads": float(path == self.lead.path),
+            "akin": _reciprocal(self.near.get(path)),
             "cited": float(path in self.cited),
-            "replacing": max((_reciprocal(self.ranks.get(other)) for other in _replaced(note)), default=0.0),
+            "replacing": max((self.scores.get(other, 0.0) for other in _replaced(note)), default=0.0),
             "proof": proof,
             "beaten": self.proof - proof,
             "cover": best.features.get("cover_note", 0.0) if best else 0.0,
@@ -217,25 +196,13 @@ def _reciprocal(rank: int | None) -> float:
     return 0.0 if rank is None else _RANK_SCALE / (_RANK_SCALE + rank)
 
 
-def _folder(path: str) -> str:
-    return path.rpartition("/")[0]
-
-
-def standing(worths: Sequence[float]) -> list[dict[str, float]]:
-    """Where each record stands among all: its worth, how far below the best, how far above the next, and its place."""
+def standing(worths: Sequence[float], best: float) -> list[dict[str, float]]:
+    """Where each record stands: its worth, how far below `best`, the worth of the best note of any kind, how far above the next record."""
     order = sorted(range(len(worths)), key=lambda n: (-worths[n], n))
     found: list[dict[str, float]] = [{}] * len(worths)
     for place, n in enumerate(order):
         following = worths[order[place + 1]] if place + 1 < len(order) else worths[n] - 1.0
-        found[n] = {
-            "worth": worths[n],
-            "below": worths[order[0]] - worths[n],
-            "ahead": worths[n] - following,
-            "first": float(place == 0),
-            "second": float(place == 1),
-            "third": float(place == 2),
-            "later": float(place > 3),
-        }
+        found[n] = {"worth": worths[n], "below": best - worths[n], "ahead": worths[n] - following}
     return found
 
 
@@ -295,17 +262,28 @@ def _of_part(event: Event, story: Story, lead: Event | None, words: _Words, pool
 def chosen(options: Sequence[Option], bars: Mapping[str, float]) -> list[list[Option]]:
     """The decisions of the chain, likeliest first, each with all its tellings, the best told first.
 
-    The likelier ones pass lower bars: a decision that has a history has at least two links, where the second is plausible.
+    The likelier ones pass lower bars: a decision that has a history has at least two links, where the second is plausible. A row or a
+    bullet has no such history: what only they tell, and what is added to it, passes `part`.
     """
     told = [(max(option.belongs for option in group), group) for group in _decisions(options)]
     told.sort(key=lambda d: (-d[0], d[1][0].story.note.path, d[1][0].event.line))
+    if told and not max(told[0][1], key=lambda option: option.belongs).story.features.get("score", 1.0):
+        return []  # only ties to another note speak for the likeliest: the question itself doesn't reach this story
     kept: list[list[Option]] = []
     for belongs, group in told[:_LONGEST]:
-        bar = bars["first"] if not kept else bars["second"] if len(kept) == 1 else max(bars["more"], bars["share"] * told[1][0])
-        if belongs < bar:
-            break
-        kept.append(group)
+        if not kept:
+            bar = bars["first"]
+        elif _told_in_part(group) or _told_in_part(kept[0]):
+            bar = bars["part"]
+        else:
+            bar = bars["second"] if len(kept) == 1 else max(bars["more"], bars["share"] * told[1][0])
+        if belongs >= bar:
+            kept.append(group)
     return kept
+
+
+def _told_in_part(group: Sequence[Option]) -> bool:
+    return all(option.part for option in group)
 
 
 def _decisions(options: Sequence[Option]) -> list[list[Option]]:

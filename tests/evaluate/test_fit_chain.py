@@ -12,7 +12,7 @@ from onebrain.evaluate.fit_chain import RECORD, WORTH, Row
 from onebrain.search.chain import judge
 
 STORY = dict.fromkeys((*WORTH, *RECORD), 0.0)
-BARS = {"first": 0.5, "second": 0.25, "more": 0.4, "share": 0.0}
+BARS = {"first": 0.5, "second": 0.25, "more": 0.4, "share": 0.0, "part": 0.5}
 
 
 def considered(path: str, day: str, part: bool = False, features: dict[str, float] | None = None, **story: float) -> Row:
@@ -28,8 +28,8 @@ def considered(path: str, day: str, part: bool = False, features: dict[str, floa
 
 
 def asked(n: int, draw: np.random.Generator) -> Row:
-    """Two of six notes are right: those with a title that fits. Where the best one ranks says nothing."""
-    options = [considered(f"q{n}/{m}.md", f"2026-01-0{m + 1}", title=float(m < 2), rank=float(draw.random())) for m in range(6)]
+    """Two of six notes are right: those that score. Where the best one ranks says nothing."""
+    options = [considered(f"q{n}/{m}.md", f"2026-01-0{m + 1}", score=float(m < 2), rank=float(draw.random())) for m in range(6)]
     question: dict[str, Any] = {"id": f"q{n}", "chain": [f"q{n}/0.md", f"q{n}/1.md"], "relevant": []}
     return {"question": question, "means": "all", "options": options}
 
@@ -42,7 +42,7 @@ def questions() -> list[fit_chain.Asked]:
 
 def test_the_fit_finds_what_orders_records(questions: list[fit_chain.Asked]) -> None:
     weights = fit_chain.named(WORTH, fit_chain.fit_worth(questions))
-    assert weights["title"] > 1.0 and abs(weights["rank"]) < 0.3 * weights["title"] and weights["cited"] == 0.0
+    assert weights["score"] > 1.0 and abs(weights["rank"]) < 0.3 * weights["score"] and weights["cited"] == 0.0
 
 
 def test_questions_left_out_of_the_fit_get_their_chain(questions: list[fit_chain.Asked]) -> None:
@@ -51,8 +51,8 @@ def test_questions_left_out_of_the_fit_get_their_chain(questions: list[fit_chain
 
 
 def test_figures_count_a_chain_where_there_is_none_and_what_is_tolerated() -> None:
-    weights = {"worth": {"title": 1.0}, "record": {"bias": -2.0, "worth": 4.0}, "part": {}}
-    options = [considered("a.md", "2026-01-01", title=1.0), considered("b.md", "2026-01-02", title=1.0), considered("c.md", "2026-01-03")]
+    weights = {"worth": {"score": 1.0}, "record": {"bias": -2.0, "worth": 4.0}, "part": {}}
+    options = [considered("a.md", "2026-01-01", score=1.0), considered("b.md", "2026-01-02", score=1.0), considered("c.md", "2026-01-03")]
     rows = [
         {"question": {"id": "1", "chain": ["a.md", "c.md"], "relevant": [{"path": "b.md"}]}, "means": "all", "options": options},
         {"question": {"id": "2"}, "means": "stranger", "options": options},

@@ -183,7 +183,7 @@ def option(path: str, day: str, what: str, belongs: float, kind: EventKind = Eve
     return Option(event, Story(note(path), None, {}), kind is not EventKind.RECORD, {}, belongs)
 
 
-BARS = {"first": 0.5, "second": 0.25, "more": 0.4, "share": 0.6}
+BARS = {"first": 0.5, "second": 0.25, "more": 0.4, "share": 0.6, "part": 0.5}
 
 
 def shown(*options: Option) -> list[str]:
@@ -232,18 +232,17 @@ def test_a_link_needs_its_probability(belongs: list[float], expected: int) -> No
 
 @given(st.lists(st.floats(-5, 5), max_size=12))
 def test_standing_says_how_far_each_is_from_the_best_and_the_next(worths: list[float]) -> None:
-    found = standing(worths)
+    found = standing(worths, max(worths, default=0.0))
     assert [f["worth"] for f in found] == worths
     assert all(f["below"] >= 0 and f["ahead"] >= 0 for f in found)
-    assert sum(f["first"] for f in found) == bool(worths)
-    assert all(f["below"] == 0 for f in found if f["first"])
+    assert (min((f["below"] for f in found), default=0.0)) == 0.0
 
 
 def test_standing_by_numbers() -> None:
-    first, third, second = standing([3.0, 0.5, 2.0])
-    assert (first["below"], first["ahead"], first["first"]) == (0.0, 1.0, 1.0)
-    assert (second["below"], second["ahead"], second["second"]) == (1.0, 1.5, 1.0)
-    assert (third["below"], third["ahead"], third["third"], third["later"]) == (2.5, 1.0, 1.0, 0.0)
+    first, third, second = standing([3.0, 0.5, 2.0], 3.5)
+    assert (first["below"], first["ahead"]) == (0.5, 1.0)
+    assert (second["below"], second["ahead"]) == (1.5, 1.5)
+    assert (third["below"], third["ahead"]) == (3.0, 1.0)
 
 
 # What surrounds a chain
