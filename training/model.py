@@ -40,7 +40,8 @@ class Layer(nn.Module):
 class CrossEncoder(nn.Module):
     """Logit that a passage answers a question; takes word vectors (b, s, 384), the mask and the side of each token (1 = passage).
 
-    The first `frozen` layers stay e5's own and need no backward pass; the side vectors come in after them.
+    The first `frozen` layers stay e5's own and need no backward pass; the side vectors come in after them. The head is float32 whatever
+    the layers are (`in_bfloat16`).
     """
 
     def __init__(self, layers: int, frozen: int = 0) -> None:
@@ -57,16 +58,23 @@ class CrossEncoder(nn.Module):
         self.pos.requires_grad_(False)
 
     def forward(self, words: Tensor, mask: Tensor, side: Tensor) -> Tensor:
-        bias = (mask - 1).float()[:, None, None, :] * 1e4
+        kind = self.pos.dtype
+        bias = ((mask - 1).float()[:, None, None, :] * 1e4).to(kind)
         frozen = int(self.frozen)
         with torch.no_grad():
-            x = self.ln(words + self.pos[: words.shape[1]])
+            x = self.ln(words.to(kind) + self.pos[: words.shape[1]])
             for layer in self.layers[:frozen]:
                 x = layer(x, bias)
         x = x + self.seg[side]
         for layer in self.layers[frozen:]:
             x = layer(x, bias)
-        return self._head(x, mask.float(), side.float())
+        return self._head(x.float(), mask.float(), side.float())
+
+    def in_bfloat16(self) -> "CrossEncoder":
+        self.to(torch.bfloat16)
+        self.h1.float()
+        self.h2.float()
+        return self
 
     def _head(self, x: Tensor, mask: Tensor, side: Tensor) -> Tensor:
         ours = (mask * (1 - side))[:, :QUESTION_ROWS]

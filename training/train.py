@@ -1,8 +1,8 @@
-"""Training: softmax over the passages of a group plus a yes/no loss on each, in float32 on CPU threads.
+"""Training: softmax over the passages of a group plus a yes/no loss on each, on CPU threads.
 
 The learning rate follows steps, never the clock, so a run is the same wherever it runs (up to the order in which sums are rounded).
-Each thread has a replica of the model whose parameters share storage with the main one; its gradients are its own and are added after
-every step. Small pieces keep the work in cache, and a thread that is slowed down takes fewer of them.
+Each thread has a replica of the model in bfloat16 (2.6 times as fast as float32 on one core with AMX); its gradients are its own and are
+added after every step to the float32 weights, which the replicas then copy. A thread that is slowed down takes fewer pieces.
 """
 
 import math
@@ -30,16 +30,16 @@ class Plan:
     """What decides a run."""
 
     steps: int
-    groups_per_step: int = 8
-    rate: float = 2e-4
-    warm_up: int = 40  # steps
-    cool_down: float = 0.4  # part of the steps over which the rate falls to nothing
+    groups_per_step: int = 16
+    rate: float = 3e-4
+    warm_up: int = 60  # steps
+    cool_down: float = 0.6  # part of the steps over which the rate falls to nothing
     decay: float = 0.01
     clip: float = 1.0
     positive_weight: float = 2.0
     seed: int = 1
     threads: int = 2
-    groups_per_piece: int = 2
+    groups_per_piece: int = 4
     longest: int = 160  # tokens of a pair while training
 
 
@@ -109,9 +109,15 @@ class Trainer:
 
     def _replica(self) -> CrossEncoder:
         twin = CrossEncoder(len(self.model.layers), int(self.model.frozen))
-        for mine, theirs in zip(self.model.parameters(), twin.parameters(), strict=True):
-            theirs.data = mine.data
-        return twin
+        twin.load_state_dict(self.model.state_dict())
+        return twin.in_bfloat16()
+
+    def _refresh(self) -> None:
+        with torch.no_grad():
+            for twin in self._replicas:
+                for mine, theirs in zip(self.model.parameters(), twin.parameters(), strict=True):
+                    if mine.requires_grad:
+                        theirs.copy_(mine)
 
     def save(self, path: Path, done: int) -> None:
         torch.save({"model": self.model.state_dict(), "optimiser": self._optimiser.state_dict(), "done": done}, path)
@@ -121,6 +127,7 @@ class Trainer:
         state = torch.load(path)
         self.model.load_state_dict(state["model"])
         self._optimiser.load_state_dict(state["optimiser"])
+        self._refresh()
         return int(state["done"])
 
     def step(self, groups: list[Example], number: int) -> float:
@@ -143,7 +150,7 @@ class Trainer:
         for parameter, *twins in zip(self.model.parameters(), *(r.parameters() for r in self._replicas), strict=True):
             if not parameter.requires_grad:
                 continue
-            grads = [t.grad for t in twins if t.grad is not None]
+            grads = [t.grad.float() for t in twins if t.grad is not None]
             parameter.grad = torch.stack(grads).sum(0) if len(grads) > 1 else grads[0]
             for twin in twins:
                 twin.grad = None
@@ -151,6 +158,7 @@ class Trainer:
         for setting in self._optimiser.param_groups:
             setting["lr"] = rate_at(number, self._plan)
         self._optimiser.step()
+        self._refresh()
         return sum(losses) / len(groups)
 
     def _work(
@@ -197,13 +205,13 @@ class Trainer:
         return torch.as_tensor(model(words, torch.from_numpy(arrays.mask), torch.from_numpy(arrays.side)))
 
     def score(self, pairs: list[Pair], size: int = 16) -> NDArray[np.float32]:
-        """Logits without gradients."""
+        """Logits without gradients, as a replica gives them."""
         scores = np.zeros(len(pairs), np.float32)
         order = sorted(range(len(pairs)), key=lambda i: len(pairs[i].ids))
         with torch.no_grad():
             for start in range(0, len(order), size):
                 rows = order[start : start + size]
-                scores[rows] = self.score_pairs(self.model, [pairs[i] for i in rows]).numpy()
+                scores[rows] = self.score_pairs(self._replicas[0], [pairs[i] for i in rows]).numpy()
         return scores
 
 
@@ -240,8 +248,12 @@ def validate(trainer: Trainer, data: list[Example]) -> Validation:
 
 
 def train(trainer: Trainer, plan: Plan, data: list[Example], held_out: list[Example], out: Path, every: int) -> None:
-    """Runs the plan, from where `out` left off if it is there; after every `every` steps, validates and writes the state."""
+    """Runs the plan, from where `out` left off if it is there; after every `every` steps, validates and writes the state.
+
+    The state with the lowest loss on held-out groups is kept next to it, as `NAME-best.pt`.
+    """
     done = trainer.load(out) if out.exists() else 0
+    lowest = math.inf
     began, losses = time.monotonic(), []
     for number, groups in enumerate(batches(data, plan)[done:], done):
         losses.append(trainer.step(groups, number))
@@ -251,4 +263,8 @@ def train(trainer: Trainer, plan: Plan, data: list[Example], held_out: list[Exam
             print(f"{time.monotonic() - began:.0f} s, step {number + 1} of {plan.steps}, loss {np.mean(losses[-30:]):.4f}", flush=True)
         if number % every == every - 1 or number == plan.steps - 1:
             trainer.save(out, number + 1)
-            print(f"[{number + 1}] {validate(trainer, held_out)}", flush=True)
+            found = validate(trainer, held_out)
+            print(f"[{number + 1}] {found}", flush=True)
+            if found.loss < lowest:
+                lowest = found.loss
+                trainer.save(out.with_name(f"{out.stem}-best.pt"), number + 1)
