@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 
-from training import negatives, sections, sources
+from training import commits, negatives, sections, sources
 from training.contamination import EvaluationText
 
 SEED = 7
 SUBJECT_LETTERS = 700
-HELD_OUT_GROUPS = 160
+HELD_OUT_GROUPS = 400
 
 
 def make_sections(root: Path, work: Path, evaluation: EvaluationText) -> list[sections.Section]:
@@ -41,7 +41,10 @@ def make_data(options: argparse.Namespace) -> None:
     evaluation = EvaluationText(options.evaluation)
     stored = work / "sections.jsonl"
     found = sections.load(stored) if stored.exists() else make_sections(options.sources, work, evaluation)
-    questions = QuestionMaker(found, Synonyms(options.wordnet), Random(SEED), options.scale).all()
+    if not (work / "commits.jsonl").exists():
+        commits.save(commits.described(options.sources, sources.load_manifest(), found), work / "commits.jsonl")
+    described = commits.load(work / "commits.jsonl")
+    questions = QuestionMaker(found, Synonyms(options.wordnet), Random(SEED), options.scale, described).all()
     print(f"{len(questions)} questions", flush=True)
     source = E5Source(options.e5_weights)
     ids = tokenize(options.tokenizer, [f"{s.title} {s.heading} {s.body[:SUBJECT_LETTERS]}" for s in found])
@@ -52,8 +55,7 @@ def make_data(options: argparse.Namespace) -> None:
     print("subjects", flush=True)
     miner = negatives.Miner(found, vectors, Random(SEED))
     print("mining", flush=True)
-    groups = [miner.group(q, v) for q, v in zip(questions, asked, strict=True)]
-    groups = unanswered(groups, Random(SEED))
+    groups = unanswered(miner.groups(questions, asked), Random(SEED))
     Random(SEED).shuffle(groups)
     bad = [g for g in groups if any(evaluation.holds(p) for p in g.passages) or evaluation.holds(g.question)]
     if bad:
@@ -64,11 +66,11 @@ def make_data(options: argparse.Namespace) -> None:
     print(f"{len(groups)} groups")
 
 
-def unanswered(groups: list[negatives.Group], random: Random, share: float = 0.12) -> list[negatives.Group]:
-    """Some groups with a near miss lose their answer: then every passage of the group is wrong."""
+def unanswered(groups: list[negatives.Group], random: Random, share: float = 0.12, of_attributes: float = 0.5) -> list[negatives.Group]:
+    """Some groups with a near miss lose their answer: then every passage of the group is wrong. Questions of an attribute often do."""
     out = []
     for group in groups:
-        if group.near and random.random() < share:
+        if group.near and random.random() < (of_attributes if group.kind in negatives.ABOUT else share):
             group = replace(group, passages=group.passages[1:], near=False, answered=False)
         out.append(group)
     return out
@@ -151,7 +153,7 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=0.35, help="how many questions are made of a section, against the usual")
     parser.add_argument("--steps", type=int, default=700)
     parser.add_argument("--every", type=int, default=150, help="steps between validations")
-    parser.add_argument("--rate", type=float, default=2e-4)
+    parser.add_argument("--rate", type=float, default=3e-4)
     parser.add_argument("--layers", type=int, default=6)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--frozen", type=int, default=3, help="lowest layers left as they are in e5")

@@ -7,11 +7,11 @@ Every function takes its randomness as an argument.
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from random import Random
 
-from training.phrases import CAUSES, GENERIC, ISSUES, WH, WRAPS
+from training.phrases import ATTRIBUTES, CAUSES, GENERIC, ISSUES, WH, WRAPS
 from training.sections import UNSPACED, Section
 from training.synonyms import Synonyms
 
@@ -21,6 +21,9 @@ NUMBER = re.compile(r"\d[\d,.]*")
 WORD = re.compile(r"[\w][\w./_-]+")
 IDENTIFIER = re.compile(r"[a-z][A-Z]|\w[_./-]\w|[A-Za-z]\d|^--?\w|[A-Z]{2}")
 SKIPPED_HEADING = re.compile(r"copyright|changelog|table of contents|contributors|sponsors|references?$|^\d+(\.\d+)*$", re.I)
+TASK = re.compile(r"^(add(s|ed|ing)?|document(s|ed|ing)?|(updat|describ|explain|clarif|mention|improv|expand)\w*)\s+(the |an? )?", re.I)
+NOT_A_NAME = re.compile(r"[?!:|()]|^(why|how|what|when|who|where|step|example)\b", re.I)
+ASKED_IN = ("de", "es", "fr", "ru", "ar", "zh", "ja", "ko", "th")
 REASONS = re.compile(r"motivation|rationale|decision|context|why|justification|background|reason|consequences|alternatives", re.I)
 
 
@@ -35,6 +38,15 @@ class Question:
     positive: str
     near: str | None
     prefix: int
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """What the author of some lines of a section wrote about them."""
+
+    section: int
+    text: str
+    lines: list[str]
 
 
 def sentences(text: str, lang: str) -> list[str]:
@@ -122,6 +134,13 @@ def heading_question(section: Section, random: Random) -> str | None:
     elif section.lang == "en" and random.random() < 0.12:
         heading = random.choice(ISSUES).format(heading.lower())
     return heading
+
+
+def subject_of(section: Section) -> str | None:
+    """What a section is about, if its heading (or else its title) names it in a few words."""
+    name = section.title if section.heading.lower() in GENERIC else section.heading
+    fits = 3 < len(name) < 50 and len(name.split()) < 7 and not NOT_A_NAME.search(name)
+    return name if fits and not SKIPPED_HEADING.search(name) and name.lower() not in GENERIC else None
 
 
 def cloze(sentence: str, lang: str, random: Random) -> str | None:
@@ -214,7 +233,14 @@ def messy(parts: list[str], others: list[str], lang: str, random: Random) -> str
 class QuestionMaker:
     """All questions of a set of sections. `scale` multiplies how many are made."""
 
-    def __init__(self, sections: list[Section], synonyms: Synonyms, random: Random, scale: float = 1.0) -> None:
+    def __init__(
+        self,
+        sections: list[Section],
+        synonyms: Synonyms,
+        random: Random,
+        scale: float = 1.0,
+        described: Iterable[Described] = (),
+    ) -> None:
         self._sections = sections
         self._synonyms = synonyms
         self._random = random
@@ -226,18 +252,25 @@ class QuestionMaker:
             self._translations[section.key].append(section)
             self._by_file[section.repo, section.file].append(section)
             self._frequency.update({w.lower() for w in WORD.findall(section.body)})
+        self._described: dict[int, list[Described]] = defaultdict(list)
+        for item in described:
+            self._described[item.section].append(item)
         self._names = [w for w, n in self._frequency.items() if IDENTIFIER.search(w) and 3 <= n <= 40]
 
     def all(self) -> list[Question]:
         return [question for section in self._sections for question in self._of(section)]
 
     def _of(self, section: Section) -> Iterator[Question]:
+        for item in self._described[section.id]:
+            about = self._change(section, item)
+            if about and _usable(about):
+                yield about
         weight = LANGUAGE_WEIGHT.get(section.lang, 0.3) * self._scale
         for make, share in self._kinds(section):
             chance = weight * share
             while chance > 0 and self._random.random() < chance:
                 question = make(section)
-                if question and 2 < len(question.text) < 260 and len(question.positive) > 40:
+                if question and _usable(question):
                     yield question
                 chance -= 1
 
@@ -245,16 +278,18 @@ class QuestionMaker:
         if section.format == "tldr":
             return [(self._command, 0.75)]
         if section.format in ("pubmedqa", "medquad"):
-            return [(self._asked, 0.6), (self._statement, 0.12), (self._note, 0.12)]
+            return [(self._asked, 0.7 if section.format == "pubmedqa" else 0.35), (self._statement, 0.12), (self._note, 0.12)]
         kinds: list[tuple[Callable[[Section], Question | None], float]] = [
             (self._titled, 0.2),
             (self._statement, 0.17),
             (self._note, 0.15),
             (self._keywords, 0.09),
-            (self._first, 0.04),
+            (self._first, 0.08),
         ]
+        if section.lang == "en":
+            kinds += [(self._attribute, 0.7), (self._framed, 0.06)]
         if any(t.lang != section.lang for t in self._translations[section.key]):
-            kinds.append((self._translated, 0.5))
+            kinds.append((self._translated, 0.6))
         if section.lang == "en" and REASONS.search(section.heading) and len(section.title) > 8:
             kinds.append((self._reason, 0.6))
         return kinds
@@ -268,7 +303,7 @@ class QuestionMaker:
         """The question with its noise; English ones lose part of their words to synonyms."""
         if not text:
             return None
-        if lang == "en" and kind not in ("keywords", "identifier") and self._random.random() < 0.45:
+        if lang == "en" and kind not in ("keywords", "identifier") and self._random.random() < 0.55:
             text = self._synonyms.replace(text, self._random.choice([0.4, 0.7, 1.0]), self._random)
         return Question(noisy(text, lang, self._random), kind, lang, section.id, positive, near, prefix)
 
@@ -365,7 +400,8 @@ class QuestionMaker:
 
     def _translated(self, section: Section) -> Question | None:
         """A question from a translation: its heading, or its first sentence (then the near miss lacks that sentence)."""
-        other = self._random.choice([t for t in self._translations[section.key] if t.lang != section.lang])
+        others = [t for t in self._translations[section.key] if t.lang != section.lang]
+        other = self._random.choices(others, [LANGUAGE_WEIGHT.get(t.lang, 0.3) for t in others])[0]
         prefix, shape = self._prefix(), self._random.random()
         text = heading_question(other, self._random) if shape < 0.35 else None
         if text:
@@ -388,6 +424,56 @@ class QuestionMaker:
             self._random.choice(CAUSES).format(title[:100]), "reason", "en", section, passage(section, prefix, self._random), None, prefix
         )
 
+    def _attribute(self, section: Section) -> Question | None:
+        """A property of the section's subject, half the time in another language; the near miss is about the subject but doesn't say it."""
+        subject = subject_of(section)
+        parts = sentences(section.body, "en")
+        if not subject or len(parts) < 3:
+            return None
+        names = list(ATTRIBUTES)
+        self._random.shuffle(names)
+        for name in names:
+            pattern, asks = ATTRIBUTES[name]
+            said = [i for i, p in enumerate(parts) if re.search(pattern, p, re.I)]
+            if said and len(said) < len(parts) - 1 and not re.search(pattern, subject, re.I):
+                break
+        else:
+            return None
+        first, last = window(parts, self._random.choice(said), limit_of("en", self._random) * 1.3, self._random)
+        rest = joined([p for i, p in enumerate(parts) if first <= i <= last and i not in said], "en")
+        lang = self._random.choice(ASKED_IN) if self._random.random() < 0.5 else "en"
+        text = self._random.choice(asks[lang]).format(subject)
+        prefix = self._random.choice([0, 1, 1])
+        if length(rest, "en") <= 12:
+            return None
+        positive = prefixed(section, prefix, joined(parts[first : last + 1], "en"))
+        kind = "attribute" if lang == "en" else "cross-attribute"
+        return self._say(text, kind, lang, section, positive, prefixed(section, prefix, rest), prefix)
+
+    def _framed(self, section: Section) -> Question | None:
+        """An English heading in a question of another language, as people ask whose notes are in English."""
+        subject = subject_of(section)
+        if not subject:
+            return None
+        lang = self._random.choice(ASKED_IN)
+        prefix = self._prefix()
+        text = self._random.choice(WRAPS[lang]).format(subject)
+        return self._say(text, "cross-heading", lang, section, passage(section, prefix, self._random), None, prefix)
+
+    def _change(self, section: Section, item: Described) -> Question | None:
+        """A commit's subject, often without `Add` or `Update`; the near miss is the section without the lines it added."""
+        parts = sentences(section.body, section.lang)
+        added = [i for i, p in enumerate(parts) if any(p in line or line in p for line in item.lines)]
+        if not added:
+            return None
+        first, last = window(parts, self._random.choice(added), limit_of(section.lang, self._random), self._random)
+        prefix = self._prefix()
+        rest = joined([p for i, p in enumerate(parts) if first - 2 <= i <= last + 2 and i not in added], section.lang)
+        near = prefixed(section, prefix, rest) if length(rest, section.lang) > 12 and self._random.random() < 0.6 else None
+        text = TASK.sub("", item.text) if self._random.random() < 0.6 else item.text
+        positive = prefixed(section, prefix, joined(parts[first : last + 1], section.lang))
+        return self._say(text, "change", "en", section, positive, near, prefix)
+
     def _asked(self, section: Section) -> Question | None:
         if not section.questions:
             return None
@@ -402,6 +488,10 @@ class QuestionMaker:
         body = "\n".join(line for line in section.body.split("\n") if line.strip("- :") != text)
         kind = "command" if other is section else "cross-command"
         return self._say(text, kind, other.lang, section, f"{section.title}\n{body}"[:800], None, 0)
+
+
+def _usable(question: Question) -> bool:
+    return 2 < len(question.text) < 260 and len(question.positive) > 40
 
 
 LANGUAGE_WEIGHT = {

@@ -16,6 +16,8 @@ them then there these they this those through under until very were what when wh
 your whose whom many
 """
 KEPT = frozenset(_KEPT.split())  # words that shape a question rather than name things
+_VAGUE = "be change make move act happen entity object whole thing state have get interact abstraction attribute complex composite"
+VAGUE = frozenset(_VAGUE.split())  # kinds of thing that say nothing
 ENDINGS = (("ies", "y"), ("ing", ""), ("ing", "e"), ("ed", ""), ("ed", "e"), ("es", ""), ("s", ""), ("", ""))
 
 
@@ -31,16 +33,30 @@ class Synonyms:
             synset = POS[kind[0]] + offset
             senses[word].append((int(count), synset))
             members[synset].append((int(count), word))
+        self._broader: dict[str, list[str]] = {}
+        for kind in ("noun", "verb"):
+            file = dictionary / f"data.{kind}"
+            for line in file.read_text(encoding="utf-8").splitlines() if file.exists() else ():
+                above = [kind + offset for offset in re.findall(rf"@ (\d{{8}}) {kind[0]} ", line)]
+                if above and not line.startswith(" "):
+                    self._broader[kind + line[:8]] = above
         self._senses = {word: sorted(found, reverse=True) for word, found in senses.items()}
         self._members = dict(members)
 
     def of(self, word: str) -> list[str]:
-        """Synonyms in the word's two commonest senses, commonest first; empty for a word not in the list."""
+        """At most three synonyms in the word's two commonest senses, commonest first, then a wider word; empty for an unknown word."""
         found: list[str] = []
         for count, synset in self._senses.get(word, [])[:2]:
             others = sorted(self._members[synset], reverse=True)
             found += [w for n, w in others if w != word and n > 0 and count > 0 and len(w) > 2 and w not in found]
-        return found
+        return found[:3] + [w for w in self._wider(word) if w not in found[:3]][:1]
+
+    def _wider(self, word: str) -> list[str]:
+        """Words for the kind of thing that the commonest sense of a word is: `hammer` -> `tool`."""
+        for count, synset in self._senses.get(word, [])[:1]:
+            wider = sorted((m for above in self._broader.get(synset, ()) for m in self._members[above]), reverse=True)
+            return [w for n, w in wider if n > 4 and count > 0 and len(w) > 2 and w not in VAGUE]
+        return []
 
     def inflected(self, word: str) -> list[str]:
         """Synonyms that carry the ending of `word`: `starting` -> `beginning` is not known, `begining` is good enough for a question."""
@@ -60,7 +76,7 @@ class Synonyms:
             if word in KEPT or random.random() > share:
                 return word
             others = self.inflected(word.lower())
-            return random.choice(others[:3]).replace("_", " ") if others else word
+            return random.choice(others[:4]).replace("_", " ") if others else word
 
         return re.sub(r"\b[a-z]{4,}\b", swap, text)
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from onebrain.models.compact import pair as product_pair
-from training import negatives, queries, sections, sources
+from training import commits, negatives, queries, sections, sources
 from training.batches import batch, pair
 from training.contamination import EvaluationText
 from training.synonyms import Synonyms
@@ -122,6 +122,73 @@ def test_synonyms_come_from_senses_in_use_and_keep_the_ending(tmp_path: Path) ->
     assert words.replace("it starts with these", 1.0, Random(1)) == "it begins with these"
 
 
+def test_a_wider_word_comes_after_the_synonyms(tmp_path: Path) -> None:
+    (tmp_path / "data.noun").write_text("00000001 06 n 01 hammer 0 001 @ 00000002 n 0000 | a hand tool\n00000002 06 n 01 tool 0 000 | x\n")
+    lines = ["hammer%1:06:00:: 00000001 1 9", "mallet%1:06:00:: 00000001 1 2", "tool%1:06:00:: 00000002 1 30"]
+    (tmp_path / "index.sense").write_text("\n".join(lines))
+    assert Synonyms(tmp_path).of("hammer") == ["mallet", "tool"]
+
+
+@pytest.mark.parametrize(
+    ("subject", "text"),
+    [
+        ("docs(backup): Explain how snapshots are restored (#123)", "Explain how snapshots are restored"),
+        ("Fix typo in the restore page", None),
+        ("Update docs", None),
+        ("[ja] Translate the page on backups", None),
+    ],
+)
+def test_subjects_that_tell_of_content_are_kept_without_their_marks(subject: str, text: str | None) -> None:
+    assert commits.subject_text(subject) == text
+
+
+def test_a_subject_belongs_to_the_section_that_still_holds_its_lines() -> None:
+    found = sections.sections([document()])
+    line = "Stop the service first. Then copy the newest snapshot back, and compare the 14 checksums before the service is started again."
+    commit = commits.Commit("Explain restoring a snapshot", [line, "A line that was taken out again some years later, as lines are."])
+    assert commits.describe([commit], found) == [queries.Described(1, "Explain restoring a snapshot", [line])]
+    assert commits.describe([commits.Commit("Speak of another matter", [line])], found) == []
+
+
+def test_commits_are_read_with_the_lines_they_add(tmp_path: Path) -> None:
+    for number, text in enumerate(("one\n", "one\ntwo\n")):
+        (tmp_path / "x.md").write_text(text)
+        for command in (["init", "-q"], ["add", "."], ["-c", "user.name=t", "-c", "user.email=t@t", "commit", "-qm", f"part {number}"]):
+            subprocess.run(["git", "-C", str(tmp_path), *command], check=True)
+    assert list(commits.history(tmp_path, "HEAD")) == [commits.Commit("part 1", ["two"]), commits.Commit("part 0", ["one"])]
+
+
+def test_a_change_is_asked_with_its_section_and_a_near_miss_without_its_lines(tmp_path: Path) -> None:
+    found = sections.sections([document()])
+    line = "Write the day and the name of whoever did it into the log on the wall next to the door of the office."
+    about = [queries.Described(1, "Add a record of restores", [line])] * 12
+    changes = [q for q in queries.QuestionMaker(found, _synonyms(tmp_path), Random(1), 0, about).all() if q.kind == "change"]
+    assert len(changes) == 12
+    assert all("wall next to the door" in q.positive for q in changes)
+    assert all("wall" not in q.near for q in changes if q.near)
+    assert any(q.near for q in changes)
+
+
+def test_an_attribute_is_asked_in_several_languages_and_its_near_miss_does_not_say_it(tmp_path: Path) -> None:
+    text = "The night copy covers both disks. It takes three hours when the office is empty. Nobody needs to be there while it runs, " \
+        "and nothing has to be switched on or off by hand before it or after it, not even on public holidays."
+    found = sections.sections([document(f"# Night copy\n{text}\n")])
+    made = [q for q in queries.QuestionMaker(found, _synonyms(tmp_path), Random(1), 40).all() if "attribute" in q.kind]
+    assert {q.kind for q in made} == {"attribute", "cross-attribute"}
+    assert len({q.lang for q in made}) > 3
+    assert all("three hours" in q.positive and q.near and "three hours" not in q.near for q in made)
+
+
+def test_another_page_part_is_no_wrong_answer_to_an_attribute(tmp_path: Path) -> None:
+    bodies = [f"Body number {i} about subject {i}." for i in range(12)]
+    found = [sections.Section(i, "a/b", f"{i // 4}.md", "en", f"b|{i // 4}|{i}|4", f"Title {i}", [], body) for i, body in enumerate(bodies)]
+    vectors = np.eye(12, 384, dtype=np.float32)
+    question = queries.Question("who owns body 3?", "attribute", "en", 3, found[3].body, found[3].body[:9], 2)
+    for seed in range(10):
+        group = negatives.Miner(found, vectors, Random(seed)).group(question, vectors[3])
+        assert not {s.body for s in found[:4]} & set(group.passages[2:])
+
+
 def test_bm25_ranks_the_text_with_the_words_first() -> None:
     texts = ["the backup runs nightly", "a restore needs a snapshot", "unrelated words here"]
     assert int(negatives.Bm25(texts).scores("restore from snapshot").argmax()) == 1
@@ -136,6 +203,16 @@ def test_a_group_has_the_answer_first_and_no_translation_as_a_wrong_answer(tmp_p
     assert group.passages[0] == found[3].body
     assert len(group.passages) == negatives.SIZE
     assert not {found[7].body, found[11].body} & set(group.passages[1:])
+
+
+def test_many_groups_at_once_are_the_same_as_one_by_one() -> None:
+    bodies = [f"Body number {i} about subject {i % 5}." for i in range(40)]
+    langs = ["en", "de"] * 20
+    found = [sections.Section(i, "a/b", f"{i}.md", langs[i], f"b|{i // 2}|0", f"Title {i}", [], body) for i, body in enumerate(bodies)]
+    vectors = np.random.default_rng(1).normal(size=(40, 384)).astype(np.float32)
+    asked = [queries.Question(f"what is {i}?", "statement", langs[(i + 1) % 2], i, found[i].body, None, 2) for i in range(0, 40, 3)]
+    one = negatives.Miner(found, vectors, Random(1))
+    assert negatives.Miner(found, vectors, Random(1)).groups(asked, vectors[::3]) == [one.group(q, vectors[q.section]) for q in asked]
 
 
 def test_evaluation_text_is_found_in_spaced_and_unspaced_scripts(tmp_path: Path) -> None:
@@ -175,3 +252,21 @@ def test_the_learning_rate_warms_up_stays_and_cools_down_by_steps() -> None:
     assert rate_at(40, plan) == rate_at(599, plan) == pytest.approx(1.0)
     assert rate_at(800, plan) == pytest.approx(0.5)
     assert rate_at(999, plan) == pytest.approx(1 / 400)
+
+
+def test_a_step_changes_the_float_weights_and_the_replicas_follow_them() -> None:
+    torch = pytest.importorskip("torch", reason="torch is only installed for training")
+    from training.model import CrossEncoder
+    from training.train import Example, Plan, Trainer
+
+    words = np.random.default_rng(1).normal(size=(60, 384)).astype(np.float32)
+    trainer = Trainer(CrossEncoder(2, 1), words, Plan(steps=10, warm_up=1, groups_per_piece=1))
+    passages = [np.arange(i, i + 9, dtype=np.int32) for i in (10, 20, 30)]
+    groups = [Example("x", np.arange(5, 9, dtype=np.int32), passages, True, answered) for answered in (True, False, True)]
+    before = trainer.model.h1.weight.clone()
+    trainer.step(groups, 0)
+    assert trainer.model.h1.weight.dtype == torch.float32
+    assert not torch.equal(trainer.model.h1.weight, before)
+    for twin in trainer._replicas:
+        assert torch.equal(twin.h1.weight, trainer.model.h1.weight)
+        assert torch.equal(twin.seg, trainer.model.seg.to(torch.bfloat16))
