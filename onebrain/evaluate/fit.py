@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from onebrain.brain import Access, Brain
 from onebrain.config import load
+from onebrain.errors import ModelUnavailable
 from onebrain.search.evidence import Candidate, Pool
 from onebrain.search.question import Request
 
@@ -144,9 +145,18 @@ def _row(
 
 
 @contextmanager
-def _brains(corpus: str, vaults: Path) -> Iterator[Callable[[Request, bool], tuple[Pool, list[Candidate]]]]:
-    with Brain.open(load(vaults / corpus), access=Access.OWNER) as brain:
+def opened(corpus: Path) -> Iterator[Brain]:
+    """An evaluation vault, indexed. Raises ModelUnavailable without vectors: what is fitted without them fits no one."""
+    with Brain.open(load(corpus), access=Access.OWNER) as brain:
         brain.sync()
+        if brain.embed_query("any") is None:
+            raise ModelUnavailable("There is no embedding model to fit with.", hint="run `onebrain search model prepare`")
+        yield brain
+
+
+@contextmanager
+def _brains(corpus: str, vaults: Path) -> Iterator[Callable[[Request, bool], tuple[Pool, list[Candidate]]]]:
+    with opened(vaults / corpus) as brain:
         yield lambda request, vectors: brain.searcher(vectors=vectors).trace(request)
 
 

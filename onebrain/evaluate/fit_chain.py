@@ -26,9 +26,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from onebrain.brain import Access, Brain
-from onebrain.config import load
-from onebrain.evaluate.fit import DATA, FOLDS, Floats, fit_probability, minimise
+from onebrain.evaluate.fit import DATA, FOLDS, Floats, fit_probability, minimise, opened
 from onebrain.search.chain import Option, Story, Weights, chosen, considered, judge
 from onebrain.search.question import Request
 from onebrain.search.reading import mode_of
@@ -79,8 +77,7 @@ def collect(questions: Sequence[Row], vaults: Path, say: Callable[[str], None]) 
             continue
         asked = plan(questions, own, corpus)
         say(f"{corpus}: {len(asked)} questions")
-        with Brain.open(load(vaults / corpus), access=Access.OWNER) as brain:
-            brain.sync()
+        with opened(vaults / corpus) as brain:
             for question, means in asked:
                 pool, _ = brain.searcher(vectors=means != "words").trace(request(question, means))
                 with brain.library() as library:
