@@ -76,7 +76,7 @@ class Searcher:
     # Finding
 
     def _gather(self, request: Request, reading: Reading, allowed: Collection[str] | None) -> tuple[Pool, list[Stage]]:
-        """Exact names, words and meaning; and, where those leave doubt, a hypothetical passage."""
+        """Exact names, words and meaning, weighed; and, where those leave doubt, a hypothetical passage."""
         library, models = self._library, self._models
         stages: list[Stage] = []
         named: dict[str, float] = {}
@@ -91,7 +91,7 @@ class Searcher:
             stages.append(stage)
         pool = self._pool(reading, named, words, near, imagined)
         if request.legs is Legs.HYBRID:
-            evidence.measure(pool)
+            spent = _weigh(pool)
             needless = _needless(request, reading, named) or _settled(pool)
             imagined, stage = legs.attempt(
                 "hyde",
@@ -101,7 +101,8 @@ class Searcher:
             stages.append(stage)
             if imagined.near:
                 pool = self._pool(reading, named, words, near, imagined)
-                evidence.measure(pool)
+                spent += _weigh(pool)
+            stages.append(Stage("evidence", StageStatus.RAN, hits=len(pool.candidates), ms=round(spent, 2)))
         return pool, stages
 
     def _pool(
@@ -135,11 +136,9 @@ class Searcher:
     # Ranking
 
     def _rank(self, request: Request, pool: Pool, stages: list[Stage], settled: float = SETTLED) -> tuple[list[Candidate], bool]:
-        began = time.perf_counter()
         if request.legs is not Legs.HYBRID:
             return _single_leg(request.legs, pool), False
-        ordered = evidence.score(pool, shipped(reranked=False))
-        stages.append(legs.timed(Stage("evidence", StageStatus.RAN, hits=len(ordered)), began))
+        ordered = evidence.in_order(pool)
         read_together, stage = legs.attempt("rerank", lambda: self._rerank(request, pool.reading, ordered, settled), False)
         stages.append(stage)
         if read_together:
@@ -233,10 +232,17 @@ def _needless(request: Request, reading: Reading, named: Mapping[str, float]) ->
     return None
 
 
+def _weigh(pool: Pool) -> float:
+    """Features and scores without a cross-encoder; the milliseconds that took."""
+    began = time.perf_counter()
+    evidence.measure(pool)
+    evidence.score(pool, shipped(reranked=False))
+    return (time.perf_counter() - began) * 1000
+
+
 def _settled(pool: Pool) -> str | None:
     """A hypothetical passage takes a second and rarely moves a ranking (facts/models.md §5): it is for questions without an answer."""
-    ordered = evidence.score(pool, shipped(reranked=False))
-    best = max((c.probability or 0.0 for c in ordered), default=0.0)
+    best = max((c.probability or 0.0 for c in pool.candidates), default=0.0)
     return "words and meaning found something without it" if best >= POSSIBLE else None
 
 
