@@ -136,7 +136,7 @@ def open_index(
     mine = owner.claim(directory, timeout=timeout)
     try:
         manifest, reasons = _open_manifest(directory)
-        place = server or directory / "vectors"
+        place = server.owned_by(directory) if server else directory / "vectors"
         keeper = VectorKeeper(manifest, lambda model: ChromaVectors(place, model=model))
         indexer = Indexer(reader, manifest, lambda anew: _open_words(directory, anew), keeper, embedder, now_ns=now_ns)
     except BaseException:

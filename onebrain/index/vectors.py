@@ -10,9 +10,10 @@ import hashlib
 import os
 import re
 import shutil
+import socket
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -169,16 +170,23 @@ class ExactVectors:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A Chroma server. `collection` tells our passages from other vaults'; `token` goes along as a bearer token."""
+    """A Chroma server. `collection` tells our passages from other vaults'; `token` goes along as a bearer token; `index` tells whose
+    collection it is (see `owned_by`): two indexes that fill one collection would each remove what the other's notes brought."""
 
     url: str
     collection: str
     token: str | None = None
+    index: str | None = None
 
     @property
     def name(self) -> str:
         """The collection's name in the letters Chroma allows."""
         return f"onebrain-{re.sub(r'[^A-Za-z0-9._-]+', '-', self.collection)}"[:200].rstrip("._-")
+
+    def owned_by(self, directory: Path) -> Server:
+        """The same index by the same name after its folder was emptied and made anew; neither machine nor folder can be read from it."""
+        place = f"{socket.gethostname()}\0{directory.resolve()}"
+        return replace(self, index=hashlib.sha256(place.encode("utf-8", "surrogateescape")).hexdigest()[:16])
 
 
 class ChromaVectors:
@@ -266,14 +274,32 @@ class ChromaVectors:
             self._client = _local_client(folder)
             name = _COLLECTION
         collection = self._collection_of(name)
-        if (collection.metadata or {}).get("model") != self._model:
+        stated = collection.metadata or {}
+        self._refuse_another(stated.get("index"))
+        if stated.get("model") != self._model:
             self._client.delete_collection(name)
             collection = self._collection_of(name)
+        elif stated != self._metadata:
+            collection.modify(metadata=self._metadata)
         self._collection = collection
+
+    @property
+    def _metadata(self) -> dict[str, str]:
+        owner = self._place.index if isinstance(self._place, Server) else None
+        return {"model": self._model} | ({"index": owner} if owner else {})
+
+    def _refuse_another(self, owner: object) -> None:
+        place = self._place
+        if isinstance(place, Server) and place.index and owner not in (None, place.index):
+            self.close()
+            raise VectorsUnreachable(
+                f"The collection {place.name} on {place.url} is filled by another index: give this vault a search.collection of its own.",
+                hint="If that index is gone for good, delete the collection on the server.",
+            )
 
     def _collection_of(self, name: str) -> Any:
         return self._client.get_or_create_collection(
-            name, embedding_function=None, metadata={"model": self._model}, configuration={"hnsw": _HNSW}
+            name, embedding_function=None, metadata=self._metadata, configuration={"hnsw": _HNSW}
         )
 
     @contextmanager

@@ -289,6 +289,38 @@ def test_a_server_that_is_not_there_is_unreachable_not_damaged() -> None:
         ChromaVectors(Server("http://127.0.0.1:9", "notes"), model="m").open()
 
 
+@pytest.mark.slow
+def test_a_collection_on_a_server_belongs_to_one_index(server: str, tmp_path: Path) -> None:
+    """Two owners would each remove what the other's notes brought. An index made anew in its old folder is the same one."""
+    place = Server(server, tmp_path.name)
+    anyone = ChromaVectors(place, model="m")  # as collections were made before they said whose they are
+    anyone.open()
+    anyone.upsert(["a.md#0"], points(1))
+    anyone.close()
+    for _ in range(2):
+        first = ChromaVectors(place.owned_by(tmp_path / "first"), model="m")
+        first.open()
+        assert first.ids() == {"a.md#0"}
+        first.close()
+    other = ChromaVectors(place.owned_by(tmp_path / "other"), model="another model")
+    for act in (other.open, other.reset):
+        with pytest.raises(VectorsUnreachable, match="filled by another index: give this vault"):
+            act()
+    first.open()
+    assert first.ids() == {"a.md#0"}
+    first.reset()
+    assert first.ids() == set()
+    with pytest.raises(VectorsUnreachable, match="another index"):
+        other.open()
+    first.close()
+
+
+def test_whose_collection_it_is_tells_neither_machine_nor_folder(tmp_path: Path) -> None:
+    one, two = (Server("http://x", "n").owned_by(tmp_path / name) for name in ("one", "two"))
+    assert one.index and one.index != two.index and len(one.index) == 16
+    assert one == Server("http://x", "n").owned_by(tmp_path / "two" / ".." / "one")
+
+
 @pytest.mark.parametrize(
     ("name", "expected"),
     [("notes-1a2b3c", "onebrain-notes-1a2b3c"), ("Mein Vault ü", "onebrain-Mein-Vault"), ("日記", "onebrain")],
