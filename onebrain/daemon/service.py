@@ -10,8 +10,6 @@ the vault comes back, and every few minutes.
 from __future__ import annotations
 
 import contextlib
-import ctypes
-import gc
 import json
 import logging
 import os
@@ -37,6 +35,7 @@ from onebrain.daemon.server import Call, Newer, Run, Server
 from onebrain.daemon.watcher import Watcher
 from onebrain.daemon.writer import Engine, Writer
 from onebrain.errors import OneBrainError
+from onebrain.models import heap
 
 log = logging.getLogger(__name__)
 
@@ -293,7 +292,7 @@ class Service:
         if self._loaded and self.writer.idle and now.monotonic - quiet_since >= self.config.daemon.idle_minutes * 60:
             self.brain.unload()
             self._loaded = False
-            give_memory_back()
+            heap.release()
             if (memory_mb() or 0.0) > IDLE_MB and not self.writer.paused:
                 self._end(Outcome(Ending.RESTART, "idle, and libraries keep memory that only a fresh process gives back"))
         elif self.writer.progress.doing is not None:
@@ -427,14 +426,6 @@ def _write_runs(path: Path, runs: Mapping[str, datetime]) -> None:
         os.replace(fresh, path)
     except OSError as full:
         log.warning("what was run can't be remembered: %s", full)
-
-
-def give_memory_back() -> None:
-    """Python frees into its own pools and glibc keeps what it was given: without this an idle daemon stays as big as it ever was."""
-    gc.collect()
-    if sys.platform == "linux":
-        with contextlib.suppress(OSError, AttributeError):  # musl has no malloc_trim
-            ctypes.CDLL(None).malloc_trim(0)
 
 
 def memory_mb() -> float | None:

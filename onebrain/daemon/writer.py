@@ -18,6 +18,7 @@ from typing import Protocol
 
 from onebrain.daemon.inbox import Batch, Inbox
 from onebrain.errors import ModelUnavailable, OneBrainError
+from onebrain.models import heap
 
 log = logging.getLogger(__name__)
 
@@ -78,7 +79,7 @@ class Writer:
         self._received = self._applied = 0
         self._started = self._hurry = self._stopping = False
         self._embed = auto
-        self._under_fire = self._cut_short = False
+        self._under_fire = self._cut_short = self._settled = False
         self._embedded_at = monotonic()
         self._asking = self._waiting = 0
         self._not_before: float | None = None
@@ -279,6 +280,9 @@ class Writer:
             self._embedded_at = self._now()
             self._rest()
             self._changed.notify_all()
+        if not self._settled and not self._embed:
+            self._settled = True
+            heap.settle()
 
     def _no_embedding(self, why: str) -> None:
         """Search by words goes on; embedding is tried again with the next change."""

@@ -7,8 +7,16 @@ import gc
 import sys
 
 
+def settle() -> None:
+    """What lives now lives long: the collector looks at it no more. It did so in the middle of questions, 85 ms each time in a process that
+    knows 2,700 notes, whenever a quarter more had come to live."""
+    gc.collect()
+    gc.freeze()
+
+
 def release() -> None:
     """Collect cycles and trim the heap where the C library can."""
+    gc.unfreeze()
     gc.collect()
     if sys.platform == "linux":
         trim = getattr(ctypes.CDLL(None), "malloc_trim", None)

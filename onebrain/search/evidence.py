@@ -214,7 +214,8 @@ def _language(text: str) -> str:
 
 @lru_cache(maxsize=50_000)
 def _words_of(name: str) -> tuple[tuple[str, ...], ...]:
-    return tuple((group.key, *group.alternatives) for group in analysis.groups(name)) if name else ()
+    """Read in one language, as passages are: names are many, and new ones come with every question."""
+    return tuple((group.key, *group.alternatives) for group in analysis.groups(name, (language_of(name),))) if name else ()
 
 
 @lru_cache(maxsize=10_000)
