@@ -19,13 +19,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from onebrain.config import Config, load
 from onebrain.daemon import client, process, wire
+from onebrain.text import analysis
+from onebrain.vault.library import WordQuery
 
 ROOT = Path(__file__).parent.parent
 WORDS = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").split()
@@ -93,10 +95,10 @@ class Eye:
 
         self._index = read_index(config.data_dir / "search" / config.search.collection)
 
-    def words(self, path: str, mtime_ns: int) -> bool:
+    def words(self, word: str) -> bool:
+        terms = dict.fromkeys(analysis.groups(word)[0].alternatives, 1.0)
         with self._index.snapshot() as library:
-            known = library.notes().get(path)
-            return known is not None and known.mtime_ns == mtime_ns and f"{path}#0" in self._index.words.ids()
+            return bool(library.words.search(WordQuery(terms), limit=1))
 
     def vectors(self) -> bool:
         with self._index.snapshot() as library:
@@ -128,7 +130,8 @@ def main() -> None:
             eye = Eye(config)
             embedded = wait(eye.vectors, 3600, child, 0.2)
             print(f"start: all embedded {embedded:.0f} s later")
-            by_words, by_meaning, asked = saves(config, eye, child, given.saves)
+            files = [vault / f"{n % 25:02}" / f"note-{n:05}.md" for n in range(given.saves)]
+            by_words, by_meaning, asked = saves(config, eye, files)
             print(f"noticed, by words    {percentiles(by_words)}   (limit: p95 1000 ms)")
             print(f"noticed, by meaning  {percentiles(by_meaning)}   (limit: p95 3000 ms)")
             print(f"asked at once        {percentiles(asked)}")
@@ -136,27 +139,32 @@ def main() -> None:
             print(f"memory of the daemon: {state['memory_mb'] if state else '?'} MB; questions: {state['questions'] if state else '?'}")
 
 
-def saves(config: Config, eye: Eye, child: subprocess.Popen[bytes], count: int) -> tuple[list[float], list[float], list[float]]:
+def saves(config: Config, eye: Eye, files: Sequence[Path]) -> tuple[list[float], list[float], list[float]]:
+    """Seconds until each of `files`, saved twice, is found: by words, by meaning, and by a question asked in the moment of its save."""
     chance = random.Random(7)
     by_words, by_meaning, asked = [], [], []
-    for n in range(count):
-        path = config.vault / f"{n % 25:02}" / f"note-{n:05}.md"
-        path.write_text(note(chance, f"Saved {n}"), encoding="utf-8")
-        saved, mtime = time.monotonic(), path.stat().st_mtime_ns
-        wait(lambda: eye.words(path.relative_to(config.vault).as_posix(), mtime), 30, child, 0.005)  # noqa: B023
+    for n, path in enumerate(files):
+        word = _new_word(chance)
+        path.write_text(note(chance, f"Saved {n} {word}"), encoding="utf-8")
+        saved = time.monotonic()
+        wait(lambda: eye.words(word), 30, every=0.005)  # noqa: B023
         by_words.append(time.monotonic() - saved)
-        wait(eye.vectors, 60, child, 0.005)
+        wait(eye.vectors, 60, every=0.005)
         by_meaning.append(time.monotonic() - saved)
         time.sleep(0.2)
-        word = "quick" + "".join(chance.choices("bcdfghklmnprstvz", k=8))
+        word = _new_word(chance)
         path.write_text(note(chance, f"Asked {n} {word}"), encoding="utf-8")
         began = time.monotonic()
         found = ask(config, "search", word)["data"]["hits"]
         asked.append(time.monotonic() - began)
         if path.name not in {Path(hit["doc_path"]).name for hit in found}:
             print(f"  missed: {path.name} was not found in the moment of its save")
-        wait(eye.vectors, 60, child, 0.02)
+        wait(eye.vectors, 60, every=0.02)
     return by_words, by_meaning, asked
+
+
+def _new_word(chance: random.Random) -> str:
+    return "quick" + "".join(chance.choices("bcdfghklmnprstvz", k=8))
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from freshness import ask, daemon, percentiles, wait  # noqa: F401
+from freshness import Eye, ask, saves, wait
 
 from onebrain.brain import Access, Brain
 from onebrain.config import Config, load
@@ -336,23 +336,16 @@ def restart(bench: Bench) -> Iterator[Figure]:
 
 
 def saving(bench: Bench) -> Iterator[Figure]:
-    """Edits of one note on the finished index: words, then vectors by the real model and Chroma."""
+    """Saves of single notes, as the daemon sees them: from the write to words, and vectors, committed; and a question in that moment."""
     with bench.index() as index:
-        real = E5Embedder(bench.embedder._folder)
-        index.indexer.embedder = real
-        index.indexer.keeper.warm()
-        real.embed_query("warm")
         chunks = index.status().passages
-        words, meaning = [], []
-        for number, file in enumerate(random.Random(5).sample(sorted(bench.config.vault.rglob("*.md")), 20)):
-            file.write_text(f"{file.read_text('utf-8', 'replace')}\n\nSaved again, number {number}.\n", encoding="utf-8")
-            began = time.perf_counter()
-            index.indexer.apply_words(index.indexer.plan([file.relative_to(bench.config.vault).as_posix()]))
-            words.append((time.perf_counter() - began) * 1000)
-            index.indexer.apply_vectors()
-            meaning.append((time.perf_counter() - began) * 1000)
-    yield Figure(f"one edit to words committed, {chunks} passages (after 400 ms of quiet)", "onebrain", tuple(words), "ms")
-    yield Figure(f"one edit to vectors served, {chunks} passages (after 400 ms of quiet)", "onebrain", tuple(meaning), "ms")
+    files = random.Random(5).sample(sorted(bench.config.vault.rglob("*.md")), 20)
+    with serving(bench):
+        time.sleep(8)
+        eye = Eye(bench.config)
+        wait(eye.vectors, 600, every=0.2)
+        for way, took in zip(("by words", "by meaning", "by a question at once"), saves(bench.config, eye, files), strict=True):
+            yield Figure(f"saved to found {way}, {chunks} passages", "onebrain daemon", tuple(second * 1000 for second in took), "ms")
 
 
 def inside(bench: Bench) -> Iterator[Figure]:
