@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from threading import Event, Lock, Thread
 
-from onebrain.models.ports import HydeUnavailable
+from onebrain.models.ports import WriterUnavailable
 
 
 class Deadline:
@@ -16,9 +16,9 @@ class Deadline:
         self._busy = Lock()
 
     def run(self, call: Callable[[Event], str], timeout_s: float) -> str:
-        """The result of `call(stop)`. Raises HydeUnavailable when it overruns or an earlier one still does, else what `call` raises."""
+        """The result of `call(stop)`. Raises WriterUnavailable when it overruns or an earlier one still does, else what `call` raises."""
         if not self._busy.acquire(blocking=False):
-            raise HydeUnavailable("an earlier passage is still being written")
+            raise WriterUnavailable("an earlier text is still being written")
         stop = Event()
         result: Future[str] = Future()
 
@@ -30,9 +30,9 @@ class Deadline:
             finally:
                 self._busy.release()
 
-        Thread(target=work, name="hyde", daemon=True).start()
+        Thread(target=work, name="writer", daemon=True).start()
         try:
             return result.result(timeout_s)
         except TimeoutError:
             stop.set()
-            raise HydeUnavailable(f"no passage within {timeout_s:g} s") from None
+            raise WriterUnavailable(f"nothing was written within {timeout_s:g} s") from None

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from onebrain.models.hyde_endpoint import EndpointHyde
 from onebrain.models.hyde_local import LocalHyde, smollm2_data
-from onebrain.models.ports import HydeSettings, HydeUnavailable, HydeWriter
+from onebrain.models.ports import HydeSettings, HydeWriter, WriterUnavailable
 
 
 class GivenHyde:
@@ -19,7 +19,7 @@ class GivenHyde:
 
     def write(self, question: str, timeout_s: float) -> str:
         if not self._passage:
-            raise HydeUnavailable("the given passage is empty")
+            raise WriterUnavailable("the given passage is empty")
         return self._passage
 
     def unload(self) -> None:

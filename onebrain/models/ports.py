@@ -1,4 +1,4 @@
-"""The three learned parts as small ports, and the settings that choose who stands behind them.
+"""The learned parts as small ports, and the settings that choose who stands behind them.
 
 Every implementation is used through these protocols alone; `twins` holds in-memory ones that pass the same contract test.
 """
@@ -18,8 +18,8 @@ from onebrain.errors import ModelUnavailable
 Floats = NDArray[np.float32]
 
 
-class HydeUnavailable(ModelUnavailable):
-    """No passage this time; the message is the reason to show on the HyDE stage."""
+class WriterUnavailable(ModelUnavailable):
+    """Nothing was written this time; the message is the reason to show on the stage."""
 
 
 class Embedder(Protocol):
@@ -64,9 +64,20 @@ class HydeWriter(Protocol):
     def name(self) -> str: ...
 
     def write(self, question: str, timeout_s: float) -> str:
-        """One short passage. Raises HydeUnavailable, at the latest after `timeout_s` seconds."""
+        """One short passage. Raises WriterUnavailable, at the latest after `timeout_s` seconds."""
 
     def unload(self) -> None: ...
+
+
+class SynthesisWriter(Protocol):
+    """Words an answer from numbered quotes. What it writes is believed only as far as `search.synthesis` finds it backed."""
+
+    @property
+    def name(self) -> str:
+        """Who writes, and where, as the reader is told."""
+
+    def write(self, instructions: str, quotes: str) -> str:
+        """The reply as it came. Raises WriterUnavailable, at the latest after the writer's own time limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +100,21 @@ class RerankSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class HydeSettings:
-    """`endpoint` is the full URL of a chat completion (OpenAI-compatible) or of Ollama's `/api/generate`; None means none.
+class EndpointSettings:
+    """`url` is that of a chat completion (OpenAI-compatible) or of Ollama's `/api/generate`; a bare address is Ollama's, `…/v1` an
+    OpenAI-compatible server's. `key_env` names the environment variable that holds the key, so that no key is ever in a file.
+    """
 
-    `key_env` names the environment variable that holds the endpoint's key, so that no key is ever in a file. `local` allows the
-    small local model where its packages are installed.
+    url: str
+    model: str = ""
+    key_env: str | None = None
+    max_tokens: int = 64
+
+
+@dataclass(frozen=True, slots=True)
+class HydeSettings:
+    """`endpoint`, `model`, `key_env` as in EndpointSettings; None means none. `local` allows the small local model where its packages are
+    installed.
     """
 
     endpoint: str | None = None

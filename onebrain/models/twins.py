@@ -1,4 +1,4 @@
-"""In-memory twins of the three ports: no weights, no time, the same answers everywhere. For tests, and they pass the ports' contract."""
+"""In-memory twins of the ports: no weights, no time, the same answers everywhere. For tests, and they pass the ports' contract."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from onebrain.models.ports import Floats, HydeUnavailable
+from onebrain.models.ports import Floats, WriterUnavailable
 
 _WORD = re.compile(r"\w+")
 
@@ -69,8 +69,24 @@ class ConstantHyde:
 
     def write(self, question: str, timeout_s: float) -> str:
         if self._passage is None:
-            raise HydeUnavailable("no passage writer")
+            raise WriterUnavailable("no passage writer")
         return self._passage
 
     def unload(self) -> None:
         """Nothing is held."""
+
+
+class ConstantSynthesis:
+    """Always the same reply; with None it is always unavailable. `asked` holds what it was sent."""
+
+    name = "constant"
+
+    def __init__(self, reply: str | None) -> None:
+        self._reply = reply
+        self.asked: list[tuple[str, str]] = []
+
+    def write(self, instructions: str, quotes: str) -> str:
+        self.asked.append((instructions, quotes))
+        if self._reply is None:
+            raise WriterUnavailable("no writer today")
+        return self._reply

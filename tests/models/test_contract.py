@@ -13,7 +13,7 @@ from onebrain.models.compact import CompactReranker
 from onebrain.models.embed import E5Embedder
 from onebrain.models.folders import open_folder
 from onebrain.models.hyde import GivenHyde
-from onebrain.models.ports import Embedder, HydeUnavailable, HydeWriter, Reranker, RerankSettings
+from onebrain.models.ports import Embedder, HydeWriter, Reranker, RerankSettings, WriterUnavailable
 from onebrain.models.rerank import FastembedReranker
 from onebrain.models.twins import ConstantHyde, HashEmbedder, OverlapReranker
 
@@ -91,5 +91,5 @@ def test_a_writer_writes(writer: HydeWriter) -> None:
 
 @pytest.mark.parametrize("writer", [GivenHyde("  "), ConstantHyde(None)], ids=["given", "twin"])
 def test_a_writer_without_a_passage_says_why(writer: HydeWriter) -> None:
-    with pytest.raises(HydeUnavailable, match="passage"):
+    with pytest.raises(WriterUnavailable, match="passage"):
         writer.write("why?", 1.0)
