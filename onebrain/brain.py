@@ -31,13 +31,15 @@ from onebrain.index.vectors import Server
 from onebrain.models import weights
 from onebrain.models.embed import E5Embedder
 from onebrain.models.hyde import make_writer
-from onebrain.models.ports import EmbedSettings, HydeSettings, HydeWriter, Reranker, RerankSettings
+from onebrain.models.ports import EmbedSettings, EndpointSettings, HydeSettings, HydeWriter, Reranker, RerankSettings
 from onebrain.models.rerank import make_reranker
+from onebrain.models.synthesis import EndpointSynthesis
 from onebrain.search import bands
 from onebrain.search.grep import Line
 from onebrain.search.question import Request
 from onebrain.search.report import Hit, Report, Stage, StageStatus
 from onebrain.search.searcher import Models, Searcher
+from onebrain.search.synthesis import Writing, add_synthesis
 from onebrain.vault import files
 from onebrain.vault.library import Vector
 from onebrain.vault.parse import Settings
@@ -48,6 +50,7 @@ Step = Callable[[str, int, int], None]
 
 _WAIT_TO_REREAD = 0.3  # seconds a question waits for the writer before it leaves changed notes out
 _GREP_SECONDS = 1.5
+_SYNTHESIS_TOKENS = 400  # three sentences, also in a script that takes several tokens a letter
 _STATED_LINE = re.compile(r"^(.+?):(\d+)$")
 
 
@@ -104,6 +107,7 @@ class _Learned:
         self.hyde: HydeWriter | None = None
         if search.hyde.writer != "off":
             self.hyde = self._try(lambda: make_writer(_hyde_settings(config), environ))
+        self.writing = _writing(config, environ)
 
     def _try(self, make: Callable[[], Made | None]) -> Made | None:
         try:
@@ -127,12 +131,24 @@ def _rerank_settings(name: str) -> RerankSettings:
 def _hyde_settings(config: Config) -> HydeSettings:
     hyde = config.search.hyde
     return HydeSettings(
-        endpoint=hyde.url if hyde.writer in ("auto", "endpoint", "ollama") else None,
+        endpoint=hyde.endpoint,
         model=hyde.model or "",
         key_env=hyde.api_key_env,
         local=hyde.writer in ("auto", "local"),
         timeout_s=hyde.timeout_seconds,
     )
+
+
+def _writing(config: Config, environ: Mapping[str, str]) -> Writing | None:
+    """Who words answers; None unless the user named an address. In a regulated vault nobody does but a model on this machine."""
+    wanted = config.search.synthesis
+    if wanted is None or wanted.endpoint is None:
+        return None
+    settings = EndpointSettings(wanted.endpoint, wanted.model or "", wanted.api_key_env, _SYNTHESIS_TOKENS)
+    try:
+        return Writing(EndpointSynthesis(settings, environ, wanted.timeout_seconds, here_only=config.regulated))
+    except OneBrainError as error:
+        return Writing(None, error.message)
 
 
 class Brain:
@@ -169,7 +185,16 @@ class Brain:
     # Asking
 
     def ask(self, request: Request) -> Report:
-        """One question, answered from what is on the disk now. Raises BadRequest, or IndexDamaged where even reading fails."""
+        """One question, answered from what is on the disk now. Raises BadRequest, or IndexDamaged where even reading fails.
+
+        A synthesis is written last, from the quotes that are shown in the end, and while no snapshot of the index is held.
+        """
+        report = self._current(request)
+        writing = self._learned.writing if request.write_synthesis else None
+        return report if writing is None else add_synthesis(report, writing)
+
+    def _current(self, request: Request) -> Report:
+        """The report without anything that isn't so on the disk any more."""
         report = self._ask(request)
         began = time.perf_counter()
         stale = self._stale(report.hits)

@@ -120,12 +120,34 @@ class Decision(BaseModel):
     superseded_by: str | None = Field(None, exclude_if=_absent)
 
 
+class Cite(BaseModel):
+    """The `n`th quote (of `answer`, or of `chain`), counted from 1, and where it stands."""
+
+    n: int
+    file: str
+    heading: str
+    line: int
+
+
+class WordedSentence(BaseModel):
+    text: str
+    cites: list[Cite]
+
+
+class Worded(BaseModel):
+    """The quotes in other words, by the model the user configured. Each sentence shares its words with the quotes it cites; no source."""
+
+    by: str
+    sentences: list[WordedSentence]
+
+
 class Found(BaseModel):
     """Hits, best first, and the sentences that answer when one is confident. `note` says what limits the answer."""
 
     results: list[Result]
     verdict: str = Field(description="confident, possible, or none: whether the vault answers at all")
     answer: list[Sentence] = []
+    synthesis: Worded | None = Field(None, exclude_if=_absent)
     note: str | None = Field(None, exclude_if=_absent)
 
 
@@ -136,6 +158,7 @@ class Reasons(BaseModel):
     verdict: str
     chain: list[Decision]
     answer: list[Sentence]
+    synthesis: Worded | None = Field(None, exclude_if=_absent)
     results: list[Result]
     note: str | None = Field(None, exclude_if=_absent)
 
@@ -262,10 +285,14 @@ class Tools:
             request = self._request(query, searches or [], limit, Filters(tuple(paths), tuple(tags), tuple(types), after, before))
             report = self._ask(request, rerank=rerank, mode="what", min_score=minScore or None)
             if report is None:
-                return Found(results=[], verdict="none", note=NO_INDEX)
+                return Found(results=[], verdict="none", synthesis=None, note=NO_INDEX)
             hits = [hit for hit in report.hits if not minScore or (hit.rerank_score or 0.0) >= minScore][:limit]
             return Found(
-                results=[_result(hit) for hit in hits], verdict=report.verdict.value, answer=_sentences(report.answer), note=_note(report)
+                results=[_result(hit) for hit in hits],
+                verdict=report.verdict.value,
+                answer=_sentences(report.answer),
+                synthesis=_synthesis(report),
+                note=_note(report),
             )
 
     def why(
@@ -284,12 +311,13 @@ class Tools:
             request = self._request(question, [], limit, Filters(tuple(paths), tuple(tags), tuple(types), after, before))
             report = self._ask(request, rerank=True, mode="why", min_score=None)
             if report is None:
-                return Reasons(query=question, verdict="none", chain=[], answer=[], results=[], note=NO_INDEX)
+                return Reasons(query=question, verdict="none", chain=[], answer=[], synthesis=None, results=[], note=NO_INDEX)
             return Reasons(
                 query=report.query,
                 verdict=report.verdict.value,
                 chain=[_decision(link) for link in report.chain],
                 answer=_sentences(report.answer),
+                synthesis=_synthesis(report),
                 results=[_result(hit) for hit in report.sources],
                 note=_note(report),
             )
@@ -376,7 +404,7 @@ class Tools:
 
         if not self._desk.has_index():
             return None
-        return self._desk.ask(replace(request, rerank=rerank, mode=mode, min_score=min_score))
+        return self._desk.ask(replace(request, rerank=rerank, mode=mode, min_score=min_score, write_synthesis=True))
 
     def _read(self, target: str, from_line: int | None, max_lines: int | None) -> NoteText:
         config = self._desk.config
@@ -468,6 +496,14 @@ def _result(hit: Hit) -> Result:
 
 def _sentences(quotes: Sequence[Quote]) -> list[Sentence]:
     return [Sentence(text=quote.text, file=quote.path, heading=quote.heading, line=quote.line) for quote in quotes]
+
+
+def _synthesis(report: Report) -> Worded | None:
+    if report.synthesis is None:
+        return None
+    cites = [Cite(n=n, file=quote.path, heading=quote.heading, line=quote.line) for n, quote in enumerate(report.quoted, 1)]
+    sentences = [WordedSentence(text=worded.text, cites=[cites[n - 1] for n in worded.cites]) for worded in report.synthesis.sentences]
+    return Worded(by=report.synthesis.by, sentences=sentences)
 
 
 def _decision(link: ChainLink) -> Decision:

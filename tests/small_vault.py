@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import pytest
 from onebrain.config import Config, Search
 from onebrain.daemon.desk import Desk
 from onebrain.search.question import Legs, Request
-from onebrain.search.report import Band, ChainLink, Hit, IndexState, Mode, Quote, Report, Stage, StageStatus, Verdict
+from onebrain.search.report import Band, ChainLink, Hit, IndexState, Mode, Quote, Report, Stage, StageStatus, Synthesis, Verdict, Worded
 from onebrain.vault.library import NoteRecord
 from onebrain.vault.note import Event, EventKind, Source, Status
 
@@ -87,6 +87,9 @@ WHY = Report(
         ChainLink("2026-04-19", "Redis Streams", "the headcount didn't justify Kafka's ops cost", ADR7, "Decision", 12, 0.9, None),
     ),
 )
+BY = "llama3.2 at <b>127.0.0.1"
+WORDED = replace(WHAT, synthesis=Synthesis(BY, (Worded("Kafka was dropped for its *ops* cost <img src=x>.", (1,)),)))
+WORDED_WHY = replace(WHY, synthesis=Synthesis(BY, (Worded("Kafka kept events.", (1,)), Worded("Redis Streams cost less.", (2, 1)))))
 NOTHING = Report("zebra", Mode.WHAT, Verdict.NONE, hits=(hit(band=Band.WEAK, score=0.12),), sources=(), below_threshold=(1, 0.12))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from onebrain.config import Folders, Hyde, Scheduled, load, remove_key, set_value, write_commented
+from onebrain.config import Folders, Scheduled, Writer, load, remove_key, set_value, write_commented
 from onebrain.errors import BadConfig, StorageFull, VaultNotFound
 
 
@@ -142,7 +142,7 @@ regulated: true
     assert (search.embed_folder, search.rerank_model, search.default_top_k) == (tmp_path / "models" / "e5", "off", 3)
     assert (search.exclude, search.date_order) == (("attachments", "private/diary"), "dmy")
     assert (search.embed.auto, search.embed.schedule) == (False, "0 3 * * 0")
-    assert search.hyde == Hyde("endpoint", "http://localhost:8080", "small", "KEY", 1.5)
+    assert search.hyde == Writer("endpoint", "http://localhost:8080", "small", "KEY", 1.5)
     assert search.synthesis is not None and search.synthesis.writer == "ollama"
     assert search.chroma is not None and (search.chroma.url, search.chroma.token_env) == ("https://chroma.example", "TOKEN")
     assert (config.daemon.idle_minutes, config.daemon.cap_ms, config.web.port, config.regulated) == (0.5, 900, 8181, True)
@@ -151,6 +151,21 @@ regulated: true
 @pytest.mark.parametrize("text", ["off", "'off'", "{writer: off}", "{writer: false}"])
 def test_hyde_can_be_switched_off(tmp_path: Path, text: str) -> None:
     assert load(vault(tmp_path, f"search: {{hyde: {text}}}"), {}, tmp_path).search.hyde.writer == "off"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", None),
+        ("off", Writer("off")),
+        ("{url: 'http://localhost:11434', model: llama3.2}", Writer("auto", "http://localhost:11434", "llama3.2", None, 20.0)),
+        ("{url: 'https://x/v1', writer: off, api_key_env: K, timeout_seconds: 4}", Writer("off", "https://x/v1", None, "K", 4.0)),
+    ],
+)
+def test_who_words_answers(tmp_path: Path, text: str, expected: Writer | None) -> None:
+    synthesis = load(vault(tmp_path, f"search:\n  synthesis: {text}"), {}, tmp_path).search.synthesis
+    assert synthesis == expected
+    assert (synthesis.endpoint if synthesis else None) == (synthesis.url if synthesis and synthesis.writer == "auto" else None)
 
 
 def test_the_originals_reranker_switch_is_honoured(tmp_path: Path) -> None:
@@ -213,6 +228,7 @@ search:
     writer: endpoint
     timeout_seconds: 0
   chroma: {url: localhost}
+  synthesis: {writer: local}
 daemon:
   quiet_ms: 500
   cap_ms: 100
@@ -241,13 +257,14 @@ regulated: true
         (12, "`search.hyde.writer: endpoint` needs `search.hyde.url` as well"),
         (13, "`search.hyde.timeout_seconds` must be a number of at least 0.1, not '0'"),
         (14, "`search.chroma` needs a `url` that begins with http:// or https://"),
-        (17, "`daemon.cap_ms` (100) must not be below `daemon.quiet_ms` (500)"),
-        (19, "`web.port` must be a whole number from 0 to 65535, not '99999'"),
-        (20, "`web.omnisearch` must be true or false, not 'maybe'"),
-        (22, "a scheduled /search needs its question in `query`"),
-        (24, "an entry of `schedule` needs exactly one of `cron` and `at`"),
-        (26, "every entry of `schedule` must be a section"),
-        (28, "`regulated` is given twice"),
+        (15, "`search.synthesis.writer` must be one of auto, off, endpoint, ollama, not 'local'"),
+        (18, "`daemon.cap_ms` (100) must not be below `daemon.quiet_ms` (500)"),
+        (20, "`web.port` must be a whole number from 0 to 65535, not '99999'"),
+        (21, "`web.omnisearch` must be true or false, not 'maybe'"),
+        (23, "a scheduled /search needs its question in `query`"),
+        (25, "an entry of `schedule` needs exactly one of `cron` and `at`"),
+        (27, "every entry of `schedule` must be a section"),
+        (29, "`regulated` is given twice"),
     ]
 
 

@@ -30,6 +30,7 @@ from onebrain.render.state import Status
 app = App("Check vault, index and models, and say what to do.")
 
 LOW_DISK = 500_000_000  # bytes; a model and the index of a large vault
+REACH_SECONDS = 2.0
 PARTS = ("chromadb", "fastembed", "onnxruntime", "watchdog", "numpy")
 WHOOSH = ("whoosh-reloaded", "whoosh", "whoosh3")  # all install the same package: two at once overwrite each other
 
@@ -222,6 +223,29 @@ def _models(patient: Patient) -> Iterable[Finding]:
         yield Finding("models", Health.OK, f"reranker {patient.status.reranker or 'none'}, hyde {patient.status.hyde or 'none'}")
 
 
+def _endpoints(patient: Patient) -> Iterable[Finding]:
+    """The user's own language models: who they are, and whether anybody listens. Nothing is sent."""
+    from onebrain.models.endpoint import Endpoint
+    from onebrain.models.ports import EndpointSettings
+
+    search = patient.config.search
+    for task, named in (("hyde", search.hyde), ("synthesis", search.synthesis)):
+        if named is None or named.endpoint is None:
+            continue
+        told, hint = f"{named.model or 'a model'} at {named.endpoint}", f"Start it, or correct `search.{task}`; answers come without it."
+        try:
+            endpoint = Endpoint(EndpointSettings(named.endpoint), {})
+            if task == "synthesis" and patient.config.regulated and not endpoint.is_here:
+                yield Finding(task, Health.WARN, f"{told} is not asked: the vault is regulated", "Name an address of this machine.")
+                continue
+            endpoint.reach(REACH_SECONDS)
+        except OneBrainError as error:
+            yield Finding(task, Health.WARN, f"{told}: {error.message}", error.hint or hint)
+        else:
+            sent = " gets each question and its quotes" if task == "synthesis" else " gets questions without an answer"
+            yield Finding(task, Health.OK, told + sent)
+
+
 def _parts(patient: Patient) -> Iterable[Finding]:
     whooshes = [name for name in WHOOSH if _version(name)]
     if len(whooshes) > 1:
@@ -252,4 +276,6 @@ def _daemon(patient: Patient) -> Iterable[Finding]:
     yield Finding("daemon", Health.OK, said, "`onebrain daemon start` answers faster" if running is None else None)
 
 
-CHECKS: tuple[Callable[[Patient], Iterable[Finding]], ...] = (_configuration, _older_names, _vault, _data, _daemon, _index, _models, _parts)
+CHECKS: tuple[Callable[[Patient], Iterable[Finding]], ...] = (
+    _configuration, _older_names, _vault, _data, _daemon, _index, _models, _endpoints, _parts,
+)  # fmt: skip

@@ -102,6 +102,7 @@ def _asker(verb: str) -> Callable[..., None]:
         min_score: Annotated[float | None, typer.Option(metavar="S", help="Leave out hits that score less.")] = None,
         no_rerank: Annotated[bool, typer.Option("--no-rerank", help="Don't judge how well each hit answers.")] = False,
         no_hyde: Annotated[bool, typer.Option("--no-hyde", help="Don't write a hypothetical passage.")] = False,
+        no_synthesis: Annotated[bool, typer.Option("--no-synthesis", help="Don't word the answer, where that is configured.")] = False,
         explain: Annotated[bool, typer.Option("--explain", help="Show where every score comes from.")] = False,
         format_: Annotated[Format, typer.Option("--format", help="How to print the answer.")] = Format.TEXT,
         as_json: Json = False,
@@ -129,6 +130,7 @@ def _asker(verb: str) -> Callable[..., None]:
             everything=everything,
             rerank=not no_rerank,
             write_hyde=not no_hyde,
+            write_synthesis=composed and not no_synthesis,
             min_score=min_score,
         )
         with current.brain(sync=True) as brain:

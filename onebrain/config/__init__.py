@@ -4,7 +4,7 @@ What must stay true: unknown keys are ignored and kept, absent and empty keys me
 and a write sets one value: comments, key order and line ends stay.
 """
 
-from onebrain.config.nouns import ChromaServer, Config, Daemon, Embed, Folders, Hyde, Scheduled, Search, Web
+from onebrain.config.nouns import ChromaServer, Config, Daemon, Embed, Folders, Scheduled, Search, Web, Writer
 from onebrain.config.reading import FILE_NAME, OLDER_FILE_NAME, load
 from onebrain.config.writing import has_key, remove_key, set_value, write_commented
 
@@ -16,10 +16,10 @@ __all__ = [
     "Daemon",
     "Embed",
     "Folders",
-    "Hyde",
     "Scheduled",
     "Search",
     "Web",
+    "Writer",
     "has_key",
     "load",
     "remove_key",

@@ -29,14 +29,21 @@ class Embed:
 
 
 @dataclass(frozen=True, slots=True)
-class Hyde:
-    """Who writes the hypothetical passage: `auto` (endpoint if `url`, else the local model), `off`, `endpoint`, `ollama`, `local`."""
+class Writer:
+    """Who writes a hypothetical passage: `auto` (endpoint if `url`, else the local model), `off`, `endpoint`, `ollama`, `local`. A
+    synthesis is written by an endpoint alone, and only where `url` is set.
+    """
 
     writer: str = "auto"
     url: str | None = None
     model: str | None = None
     api_key_env: str | None = None
     timeout_seconds: float = 3.0
+
+    @property
+    def endpoint(self) -> str | None:
+        """The address to ask, None where none is configured or none is wanted."""
+        return self.url if self.writer in ("auto", "endpoint", "ollama") else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +62,8 @@ class Search:
     exclude: tuple[str, ...] = ("attachments",)
     date_order: str | None = None  # `dmy`, `mdy`, `ymd` for dates a note itself leaves ambiguous
     embed: Embed = Embed()
-    hyde: Hyde = Hyde()
-    synthesis: Hyde | None = None  # an endpoint that may word the answer from the quoted sentences
+    hyde: Writer = Writer()
+    synthesis: Writer | None = None  # an endpoint that may word the answer from the quoted sentences
     chroma: ChromaServer | None = None
 
 

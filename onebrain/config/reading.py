@@ -10,13 +10,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from onebrain.config.nouns import ChromaServer, Config, Daemon, Embed, Folders, Hyde, Scheduled, Search, Web
+from onebrain.config.nouns import ChromaServer, Config, Daemon, Embed, Folders, Scheduled, Search, Web, Writer
 from onebrain.config.section import Section, compose
 from onebrain.errors import BadConfig, ConfigProblem, VaultNotFound
 
 FILE_NAME = "onebrain.yml"
 OLDER_FILE_NAME = "vault.yml"
-_HYDE_WRITERS = ("auto", "off", "endpoint", "ollama", "local")
+_SYNTHESIS_WRITERS = ("auto", "off", "endpoint", "ollama")
+_HYDE_WRITERS = (*_SYNTHESIS_WRITERS, "local")
+_SYNTHESIS_SECONDS = 20.0  # it reads the quotes and writes sentences: on a CPU that takes longer than a passage
 _DATE_ORDERS = ("dmy", "mdy", "ymd")
 _FOLDERS = ("inbox", "projects", "areas", "knowledge", "resources", "agent", "archive", "logs")
 
@@ -126,8 +128,10 @@ def _search(top: Section, vault: Path, beside: Path) -> Search:
         exclude=section.texts("exclude", base.exclude),
         date_order=section.choice("date_order", "", _DATE_ORDERS) or None,
         embed=Embed(auto=embed.flag("auto", True), schedule=embed.optional("schedule")),
-        hyde=_writer(section, "hyde"),
-        synthesis=_writer(section, "synthesis") if section.has("synthesis") else None,
+        hyde=_writer(section, "hyde", _HYDE_WRITERS, Writer()),
+        synthesis=_writer(section, "synthesis", _SYNTHESIS_WRITERS, Writer(timeout_seconds=_SYNTHESIS_SECONDS))
+        if section.has("synthesis")
+        else None,
         chroma=_chroma(section) if section.has("chroma") else None,
     )
 
@@ -140,17 +144,17 @@ def _collection(top: Section, search: Section) -> str:
     return name
 
 
-def _writer(search: Section, key: str) -> Hyde:
+def _writer(search: Section, key: str, writers: tuple[str, ...], base: Writer) -> Writer:
     if search.kind(key) == "scalar" and search.switchable(key, "") == "off":
-        return Hyde(writer="off")
-    section, base = search.section(key), Hyde()
+        return Writer(writer="off")
+    section = search.section(key)
     url = section.optional("url")
     if url and not url.startswith(("http://", "https://")):
         section.fault("url", f"`search.{key}.url` must begin with http:// or https://, not {url!r}")
-    writer = section.choice("writer", base.writer, _HYDE_WRITERS)
+    writer = section.choice("writer", base.writer, writers)
     if writer == "endpoint" and not url:
         section.fault("writer", f"`search.{key}.writer: endpoint` needs `search.{key}.url` as well")
-    return Hyde(
+    return Writer(
         writer=writer,
         url=url,
         model=section.optional("model"),

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from functools import reduce
 from pathlib import Path
 
 from onebrain.config.section import Node, compose
 
+_WRITER = ("writer", "url", "model", "api_key_env", "timeout_seconds")
 _KNOWN = {
     "": ("vault", "search", "folders", "daemon", "schedule", "web", "regulated", "qmd_collection")
     + ("update_channel", "checkpoint", "recap", "notifications", "stats", "token_optimization"),  # the original's
     "search": ("collection", "embed_model", "embed_folder", "rerank_model", "default_top_k", "exclude", "date_order", "embed", "hyde")
     + ("synthesis", "chroma", "reranker"),
+    "search.hyde": _WRITER,
+    "search.synthesis": _WRITER,
     "folders": ("inbox", "projects", "areas", "knowledge", "resources", "agent", "archive", "logs", "import_inbox", "attachments"),
     "daemon": ("idle_minutes", "quiet_ms", "cap_ms", "rescan_minutes"),
     "web": ("port", "omnisearch"),
@@ -23,7 +27,7 @@ def likely_typos(file: Path) -> list[tuple[int, str, str]]:
     top: Node = compose(file)
     found = []
     for name, known in _KNOWN.items():
-        section = top if not name else _child(top, name)
+        section = reduce(_child, name.split(".") if name else (), top)
         for key, _ in section.value if section is not None and section.id == "mapping" else ():
             if key.id == "scalar" and key.value not in known and (near := get_close_matches(key.value, known, n=1, cutoff=0.8)):
                 prefix = f"{name}." if name else ""
@@ -31,5 +35,6 @@ def likely_typos(file: Path) -> list[tuple[int, str, str]]:
     return sorted(found)
 
 
-def _child(node: Node, name: str) -> Node:
-    return next((value for key, value in node.value if key.value == name), None) if node is not None else None
+def _child(node: Node | None, name: str) -> Node | None:
+    held = node.value if node is not None and node.id == "mapping" else ()
+    return next((value for key, value in held if key.value == name), None)

@@ -25,6 +25,9 @@ COMMENTED = """\
 #   hyde:
 #     writer: auto                  # auto, off, endpoint, ollama or local
 #     url: http://localhost:11434   # your own language model; nothing is sent anywhere unless this is set
+#   synthesis:
+#     url: http://localhost:11434   # it also words the answer, from the quotes alone; sends it the question and the quotes
+#     model: llama3.2
 
 # folders:                          # only if yours are named otherwise
 #   inbox: 00-inbox

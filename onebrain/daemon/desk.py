@@ -19,7 +19,7 @@ from onebrain import errors
 from onebrain.daemon import client, wire
 from onebrain.errors import IndexBusy, OneBrainError
 from onebrain.search.question import Legs, Request
-from onebrain.search.report import Band, ChainLink, Hit, IndexState, Mode, Quote, Report, Stage, StageStatus, Verdict
+from onebrain.search.report import Band, ChainLink, Hit, IndexState, Mode, Quote, Report, Stage, StageStatus, Synthesis, Verdict, Worded
 
 if TYPE_CHECKING:
     from onebrain.config import Config
@@ -267,6 +267,8 @@ def argv_of(request: Request) -> list[str]:
         words.append("--no-rerank")
     if not request.write_hyde:
         words.append("--no-hyde")
+    if not request.write_synthesis:
+        words.append("--no-synthesis")
     if request.min_score is not None:
         words += ["--min-score", str(request.min_score)]
     return [*words, "--", request.text]
@@ -289,7 +291,13 @@ def report_of(data: Mapping[str, Any], request: Request) -> Report:
         notes=tuple(data.get("notes", ())),
         stages=tuple(Stage(**(stage | {"status": StageStatus(stage["status"])})) for stage in data.get("stages", ())),
         index=IndexState(index.get("pending") or 0, index.get("as_of")),
+        synthesis=_synthesis(data["synthesis"]) if "synthesis" in data else None,
     )
+
+
+def _synthesis(data: Mapping[str, Any]) -> Synthesis:
+    worded = (Worded(sentence["text"], tuple(cite["n"] for cite in sentence["cites"])) for sentence in data["sentences"])
+    return Synthesis(data["by"], tuple(worded))
 
 
 def _hit(data: Mapping[str, Any]) -> Hit:

@@ -16,7 +16,7 @@ from urllib.parse import quote
 from onebrain.config import Config
 from onebrain.errors import OneBrainError
 from onebrain.render.state import Failure, Reindexed, Status
-from onebrain.search.report import ChainLink, Hit, IndexState, Mode, Quote, Report, Stage
+from onebrain.search.report import ChainLink, Hit, IndexState, Mode, Quote, Report, Stage, Worded
 
 Data: TypeAlias = "dict[str, object]"
 
@@ -64,6 +64,11 @@ def report_data(report: Report, config: Config, *, explain: bool = False) -> Dat
         "verdict": report.verdict.value,
         "answer": {"sentences": [_quote(quote) for quote in report.answer]} if report.answer else None,
         "chain": [_link(link) for link in report.chain] if report.mode is Mode.WHY and report.chain else None,
+    }
+    if report.synthesis is not None:
+        worded = [_worded(sentence, report) for sentence in report.synthesis.sentences]
+        data["synthesis"] = {"by": report.synthesis.by, "sentences": worded}
+    data |= {
         "sources": [hit_data(hit, config, explain=explain) for hit in report.sources],
         "hits": [hit_data(hit, config, explain=explain) for hit in report.hits],
     }
@@ -128,6 +133,12 @@ def _encoded(text: str) -> str:
 
 def _quote(quoted: Quote) -> Data:
     return {"text": quoted.text, "path": quoted.path, "heading": quoted.heading, "line": quoted.line}
+
+
+def _worded(sentence: Worded, report: Report) -> Data:
+    """`n` counts the sentences of the answer, or the links of the chain, from 1: two of them may stand in one line."""
+    cites = [(n, report.quoted[n - 1]) for n in sentence.cites]
+    return {"text": sentence.text, "cites": [{"n": n, "path": of.path, "heading": of.heading, "line": of.line} for n, of in cites]}
 
 
 def _link(link: ChainLink) -> Data:

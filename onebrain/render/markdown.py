@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from onebrain.render.plain import one_line
-from onebrain.render.text import TOP, no_match
-from onebrain.search.report import Band, ChainLink, Hit, Mode, Quote, Report, Verdict
+from onebrain.render.text import TOP, no_match, written_by
+from onebrain.search.report import Band, ChainLink, Hit, Mode, Quote, Report, Synthesis, Verdict
 
 _MARKS = re.compile(r"([\\`*_\[\]<>|#~$])")
 
@@ -16,11 +16,12 @@ def answer(report: Report, *, everything: bool = False) -> str:
     """The composed answer; see `text.answer`."""
     shown = report.hits if everything else report.sources
     if report.mode is Mode.WHY and report.chain:
-        blocks = ["🕐 **Decision chain** (chronological):", _chain(report.chain), _files(report.chain)]
+        blocks = ["🕐 **Decision chain** (chronological):", _chain(report.chain)]
+        blocks += [*_worded(report.synthesis, report.chain), _files(report.chain)]
     elif report.verdict is Verdict.NONE:
         blocks = [no_match(escape(report.query))]
     else:
-        blocks = [_direct(report.answer)] if report.answer else []
+        blocks = [_direct(report.answer), *_worded(report.synthesis, report.answer)] if report.answer else []
     if shown and (everything or not (report.chain or report.verdict is Verdict.NONE)):
         blocks.append("\n".join(_sources(shown)))
     blocks += [f"> {escape(note)}" for note in report.notes]
@@ -40,7 +41,18 @@ def code(text: str) -> str:
 
 
 def _direct(quotes: Sequence[Quote]) -> str:
-    return "📌 " + " ".join(f"{escape(quote.text)} ({code(f'{quote.path}:{quote.line}')})" for quote in quotes)
+    return "📌 " + " ".join(f"{escape(quote.text)} ({_cited([quote])})" for quote in quotes)
+
+
+def _worded(synthesis: Synthesis | None, quoted: Sequence[Quote | ChainLink]) -> Iterable[str]:
+    """See `text`: what a model made of the quotes, under its own mark."""
+    if synthesis is not None:
+        said = (f"{escape(sentence.text)} ({_cited([quoted[n - 1] for n in sentence.cites])})" for sentence in synthesis.sentences)
+        yield f"✍️ *In other words* ({escape(written_by(synthesis))}): {' '.join(said)}"
+
+
+def _cited(quotes: Iterable[Quote | ChainLink]) -> str:
+    return ", ".join(dict.fromkeys(code(f"{quote.path}:{quote.line}") for quote in quotes))
 
 
 def _sources(hits: Sequence[Hit]) -> Iterable[str]:

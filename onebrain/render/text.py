@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from onebrain.render.json import index_hint
 from onebrain.render.plain import Style, clean, clip, one_line
 from onebrain.render.state import Failure, Reindexed, Status
-from onebrain.search.report import Band, ChainLink, Hit, Mode, Quote, Report, Stage, Verdict
+from onebrain.search.report import Band, ChainLink, Hit, Mode, Quote, Report, Stage, Synthesis, Verdict
 
 STEPS = (
     "→ [step 1/4] detecting question type · routing to search...",
@@ -30,7 +30,7 @@ def answer(report: Report, style: Style = PLAIN, *, everything: bool = False, ex
     """The composed answer. `everything` lists all hits, weak ones too (`--all`); `explain` adds where the scores come from."""
     shown = report.hits if everything else report.sources
     if report.mode is Mode.WHY and report.chain:
-        blocks = [_chain(report.chain, style), _chain_sources(report.chain)]
+        blocks = [_chain(report.chain, style), *_worded(report.synthesis, report.chain, ()), _chain_sources(report.chain)]
         if everything:
             blocks.append(_candidates(shown, style))
     elif report.verdict is Verdict.NONE:
@@ -39,6 +39,7 @@ def answer(report: Report, style: Style = PLAIN, *, everything: bool = False, ex
             blocks.append(_candidates(shown, style))
     else:
         blocks = [_direct(report.answer, shown)] if report.answer else []
+        blocks += _worded(report.synthesis, report.answer, shown)
         if shown:
             blocks.append(_sources(shown, style))
     if report.notes:
@@ -57,7 +58,22 @@ def _direct(quotes: Sequence[Quote], sources: Sequence[Hit]) -> str:
     return "📌 " + " ".join(f"{one_line(quote.text)} {_reference(quote, sources)}" for quote in quotes)
 
 
-def _reference(quote: Quote, sources: Sequence[Hit]) -> str:
+def _worded(synthesis: Synthesis | None, quoted: Sequence[Quote | ChainLink], sources: Sequence[Hit]) -> Iterable[str]:
+    """What a model made of the quotes, under its own mark: nobody should take it for a quote."""
+    if synthesis is None:
+        return
+    said = []
+    for sentence in synthesis.sentences:
+        references = dict.fromkeys(_reference(quoted[n - 1], sources) for n in sentence.cites)
+        said.append(f"{one_line(sentence.text)} {' '.join(references)}")
+    yield f"✍️  In other words ({written_by(synthesis)}):\n  {' '.join(said)}"
+
+
+def written_by(synthesis: Synthesis) -> str:
+    return f"written by {one_line(synthesis.by)} from the quotes above; each sentence is backed by its quote"
+
+
+def _reference(quote: Quote | ChainLink, sources: Sequence[Hit]) -> str:
     holding = [n for n, hit in enumerate(sources, 1) if hit.doc_path == quote.path and hit.line_start <= quote.line <= hit.line_end]
     same_note = [n for n, hit in enumerate(sources, 1) if hit.doc_path == quote.path]
     number = next(iter(holding or same_note), None)

@@ -35,6 +35,7 @@ class Request:
     """A question with everything that may change its answer. `now` is the day it is asked on: no part of the search reads a clock.
 
     `lex`, `vec`, `hyde` are sub-queries written by a calling agent (CONTRACTS: `--lex/--vec/--hyde`); they add to `text`.
+    `write_synthesis` lets the configured endpoint word the answer: off unless a face asks, since it sends quotes there.
     `mode` None means: find out. `limit` caps listings, and the sources shown with an answer; `everything` lifts it (`--all`).
     """
 
@@ -50,4 +51,5 @@ class Request:
     everything: bool = False
     rerank: bool = True
     write_hyde: bool = True
+    write_synthesis: bool = False
     min_score: float | None = None

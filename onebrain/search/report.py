@@ -94,6 +94,22 @@ class ChainLink:
 
 
 @dataclass(frozen=True, slots=True)
+class Worded:
+    """A sentence that a model wrote. `cites` are the places, from 1, of the quotes that back it in `Report.quoted`."""
+
+    text: str
+    cites: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Synthesis:
+    """What the configured model wrote from the quotes, as far as they back it; `by` says who and where. Never a part of the answer."""
+
+    by: str
+    sentences: tuple[Worded, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class IndexState:
     """`pending` passages have no vector yet; `as_of` is the ISO time of the last commit, None before the first."""
 
@@ -116,3 +132,9 @@ class Report:
     notes: tuple[str, ...] = ()
     stages: tuple[Stage, ...] = ()
     index: IndexState = IndexState(0, None)
+    synthesis: Synthesis | None = None
+
+    @property
+    def quoted(self) -> tuple[Quote | ChainLink, ...]:
+        """What the question was answered with, in order: the links of a chain, else the sentences of an answer."""
+        return self.chain or self.answer

@@ -64,7 +64,7 @@ def templates() -> Environment:
     environment.filters["key"] = lambda text: hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()[:12]
     environment.filters["stem"] = _stem
     environment.globals.update(note_url=markdown.note_url, cited=views.cited, others=views.others, timeline=views.timeline)
-    environment.globals.update(Mode=Mode, Verdict=Verdict, troubles=views.troubles)
+    environment.globals.update(Mode=Mode, Verdict=Verdict, troubles=views.troubles, worded=views.worded)
     return environment
 
 

@@ -15,6 +15,7 @@ from onebrain.errors import BadRequest
 from onebrain.render.plain import clean
 from onebrain.search.question import Filters, Legs, Request
 from onebrain.search.report import Band, ChainLink, Hit, Mode, Quote, Report, StageStatus, Verdict
+from onebrain.search.report import Stage as Step
 from onebrain.text import analysis
 from onebrain.vault.library import NoteRecord
 
@@ -76,7 +77,7 @@ class Stage(StrEnum):
 
     WORDS = "words"
     MEANING = "meaning"
-    FULL = "full"  # the whole cascade, a hypothetical passage included
+    FULL = "full"  # the whole cascade, a hypothetical passage and a configured synthesis included
 
 
 def request_of(form: Asked, now: date, stage: Stage) -> Request:
@@ -95,6 +96,7 @@ def request_of(form: Asked, now: date, stage: Stage) -> Request:
         filters=filters,
         limit=SHOWN,
         write_hyde=stage is Stage.FULL,
+        write_synthesis=stage is Stage.FULL,
     )
 
 
@@ -225,6 +227,12 @@ def cited(answer: Sequence[Quote]) -> list[Cited]:
     return places
 
 
+def worded(report: Report) -> list[tuple[str, list[tuple[int, Quote | ChainLink]]]]:
+    """The sentences of a synthesis, each with the numbers and places of the quotes that back it."""
+    sentences = report.synthesis.sentences if report.synthesis else ()
+    return [(sentence.text, [(n, report.quoted[n - 1]) for n in sentence.cites]) for sentence in sentences]
+
+
 def others(report: Report) -> list[Hit]:
     """The hits that are not among the sources, as many as can be read."""
     shown = {hit.chunk_id for hit in report.sources}
@@ -238,13 +246,18 @@ _STAGES = {
     "hyde": "an imagined answer to search with",
     "rerank": "the reranker",
     "grep": "a look into the files",
+    "synthesis": "a wording by your model",
 }
 
 
 def troubles(report: Report) -> list[str]:
-    """The stages that failed, in a line each: the answer stands, but without them."""
-    failed = [stage for stage in report.stages if stage.status is StageStatus.FAILED]
+    """The stages that failed, in a line each: the answer stands, but without them. A synthesis that was asked for is missed as well."""
+    failed = [stage for stage in report.stages if stage.status is StageStatus.FAILED or _missed(stage, report)]
     return [f"Answered without {_STAGES.get(stage.name, stage.name)}: {stage.reason or 'it failed'}" for stage in failed]
+
+
+def _missed(stage: Step, report: Report) -> bool:
+    return stage.name == "synthesis" and report.synthesis is None and bool(report.quoted)
 
 
 @dataclass(frozen=True, slots=True)

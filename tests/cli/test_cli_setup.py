@@ -118,11 +118,13 @@ def test_a_broken_configuration_lists_its_faults(shell: Shell) -> None:
 
 
 def test_keys_that_are_nearly_ours_and_crons_that_are_none(shell: Shell) -> None:
-    text = "serach: {}\nsearch: {colection: x, mine: 1}\nschedule: [{cron: 'every day', command: onebrain search reindex}]\n"
+    text = "serach: {}\nsearch: {colection: x, mine: 1, synthesis: {modle: x, mine: 2}}\n"
+    text += "schedule: [{cron: 'every day', command: onebrain search reindex}]\n"
     (shell.cwd / "onebrain.yml").write_text(text)
     assert checks(shell)["configuration"] == [
         ("warn", "`serach` is not known"),
         ("warn", "`search.colection` is not known"),
+        ("warn", "`search.synthesis.modle` is not known"),
         ("warn", "'every day' is no cron expression"),
     ]
 

@@ -101,14 +101,15 @@ def test_options_may_stand_before_a_verb(shell: Shell, line: str) -> None:
 def test_every_option_reaches_the_request(shell: Shell) -> None:
     line = (
         "search --mode why --all -n 7 kafka --lex a --lex b --vec c --hyde d --path 01-projects --tag x/y --type session "
-        "--after 2026-01-01 --before 2026-02-01 --min-score 0.3 --no-rerank --no-hyde -- -redis"
+        "--after 2026-01-01 --before 2026-02-01 --min-score 0.3 --no-rerank --no-hyde --no-synthesis -- -redis"
     )
     assert shell(*line.split()).code == 0
     asked = shell.brain.asked[-1]
     assert (asked.text, asked.mode, asked.everything, asked.limit) == ("kafka -redis", "why", True, 7)
     assert (asked.lex, asked.vec, asked.hyde) == (("a", "b"), ("c",), ("d",))
     assert asked.filters == Filters(("01-projects",), ("x/y",), ("session",), "2026-01-01", "2026-02-01")
-    assert (asked.min_score, asked.rerank, asked.write_hyde, str(asked.now)) == (0.3, False, False, "2026-05-04")
+    assert (asked.min_score, asked.rerank, asked.write_hyde, asked.write_synthesis) == (0.3, False, False, False)
+    assert str(asked.now) == "2026-05-04"
 
 
 def test_how_many_hits(shell: Shell) -> None:

@@ -26,7 +26,7 @@ def open_brain(config: Config) -> Brain:
     embedder = HashEmbedder()
     reader = VaultReader(config.vault, config.search.exclude, Settings(config.folders, config.search.date_order))
     index = open_index(config.data_dir / "search" / config.search.collection, reader, embedder=embedder)
-    learned: Any = SimpleNamespace(embedder=embedder, reranker=OverlapReranker(), hyde=None, troubles=[], unload=lambda: None)
+    learned: Any = SimpleNamespace(embedder=embedder, reranker=OverlapReranker(), hyde=None, writing=None, troubles=[], unload=lambda: None)
     return Brain(config, index, Access.OWNER, learned)
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import pytest
-from small_vault import NOTHING, WHAT, WHY, FakeBrain, brain, config, vault
+from small_vault import NOTHING, WHAT, WHY, WORDED, WORDED_WHY, FakeBrain, brain, config, vault
 
 from onebrain.cli import app
 from onebrain.cli.terminal import Opened, Terminal
@@ -29,6 +29,7 @@ __all__ = ["brain", "config", "vault"]
 
 TODAY = date(2026, 10, 13)
 PLAIN = Request(text="what replaced kafka", now=TODAY, limit=5)
+WORDY = replace(PLAIN, write_synthesis=True)
 LADEN = Request(
     text="--all of it: status -x \"y",
     now=TODAY,
@@ -45,7 +46,7 @@ LADEN = Request(
 )
 
 
-@pytest.mark.parametrize("report", [WHAT, WHY, NOTHING], ids=["what", "why", "none"])
+@pytest.mark.parametrize("report", [WHAT, WHY, NOTHING, WORDED, WORDED_WHY], ids=["what", "why", "none", "worded", "worded why"])
 def test_a_report_survives_its_json(config: Config, report: Report) -> None:
     assert report_of(json.loads(dumps(report_data(report, config))), PLAIN) == report
 
@@ -56,7 +57,9 @@ def test_a_listing_is_a_report_that_answers_nothing(config: Config) -> None:
     assert report.index == IndexState(0, None)
 
 
-@pytest.mark.parametrize("request_", [PLAIN, LADEN, replace(LADEN, legs=Legs.LEX), replace(PLAIN, text="status"), replace(PLAIN, text="-")])
+@pytest.mark.parametrize(
+    "request_", [PLAIN, LADEN, WORDY, replace(LADEN, legs=Legs.LEX), replace(PLAIN, text="status"), replace(PLAIN, text="-")]
+)
 def test_the_command_line_of_a_request_asks_the_same(config: Config, brain: FakeBrain, request_: Request) -> None:
     @contextmanager
     def brains(config: Config, *, sync: bool, progress: Any) -> Iterator[Opened]:
@@ -88,7 +91,7 @@ def daemon(config: Config, output: str, code: int = 0) -> Iterator[list[Call]]:
 def test_a_running_daemon_answers_and_no_brain_is_opened(config: Config) -> None:
     desk = Desk(config, {"ONEBRAIN_X": "1", "SECRET": "2"}, lambda owner: pytest.fail("a Brain was opened"))
     with daemon(config, dumps(envelope("search", report_data(WHY, config)))) as calls:
-        assert desk.ask(replace(PLAIN, text="why did we drop kafka")) == WHY
+        assert desk.ask(replace(WORDY, text="why did we drop kafka")) == WHY
     assert calls[0].argv == ("--vault", str(config.vault), "search", "--json", "-n", "5", "--", "why did we drop kafka")
     assert dict(calls[0].env) == {"ONEBRAIN_X": "1"}
     assert not calls[0].out_tty

@@ -17,12 +17,12 @@ import pytest
 from onebrain.cli.app import run
 from onebrain.cli.direct import direct
 from onebrain.cli.terminal import Terminal
-from onebrain.config import ChromaServer, Config, Daemon, Folders, Hyde, Search
+from onebrain.config import ChromaServer, Config, Daemon, Folders, Search, Writer
 from onebrain.models.folders import ModelFolder
 
 ROOT = Path(__file__).parent.parent.parent
 TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
-HOLDERS = {"search": Search, "folders": Folders, "hyde": Hyde, "chroma": ChromaServer, "daemon": Daemon}
+HOLDERS = {"search": Search, "folders": Folders, "hyde": Writer, "synthesis": Writer, "chroma": ChromaServer, "daemon": Daemon}
 OUTSIDE = ("daemon",)  # starts a process of its own; tests/daemon does that
 
 

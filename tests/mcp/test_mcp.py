@@ -12,7 +12,7 @@ import anyio
 import pytest
 from mcp import Client
 from mcp.shared.exceptions import MCPError
-from small_vault import ADR3, ADR7, NOTES, PORT, TOKEN, WHAT, FakeBrain, hit
+from small_vault import ADR3, ADR7, NOTES, PORT, TOKEN, WHAT, WORDED, WORDED_WHY, FakeBrain, hit
 from starlette.testclient import TestClient
 
 from onebrain.config import Config
@@ -114,6 +114,18 @@ def test_why_gives_the_chain_oldest_first(desk: Desk, brain: FakeBrain) -> None:
         ("2026-04-19", ADR7, None),
     ]
     assert found["chain"][1]["quote"] == "the headcount didn't justify Kafka's ops cost"
+
+
+def test_a_synthesis_comes_beside_the_quotes_and_only_where_there_is_one(desk: Desk, brain: FakeBrain) -> None:
+    found = given(desk, "query", query="what replaced kafka")
+    assert "synthesis" not in found and brain.asked[-1].write_synthesis
+    assert "synthesis" not in given(desk, "why", question="why did we drop kafka?")
+    brain.ask = lambda request: WORDED_WHY if request.mode == "why" else WORDED  # type: ignore[method-assign]
+    worded = given(desk, "query", query="what replaced kafka")
+    assert worded["answer"] == found["answer"]
+    assert worded["synthesis"]["sentences"][0]["cites"] == [{"n": 1, "file": ADR7, "heading": "ADR-007 > Decision", "line": 12}]
+    synthesis = given(desk, "why", question="why did we drop kafka?")["synthesis"]
+    assert synthesis["by"].startswith("llama3.2 at") and [c["file"] for c in synthesis["sentences"][1]["cites"]] == [ADR7, ADR3]
 
 
 @pytest.mark.parametrize(

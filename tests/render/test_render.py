@@ -17,7 +17,20 @@ from onebrain.errors import BadRequest
 from onebrain.render import markdown, text
 from onebrain.render.json import dumps, envelope, hit_data, listing_data, obsidian_uri, report_data
 from onebrain.render.plain import Style, clean, clip, one_line
-from onebrain.search.report import Band, ChainLink, Hit, IndexState, Mode, Quote, Report, Stage, StageStatus, Verdict
+from onebrain.search.report import (
+    Band,
+    ChainLink,
+    Hit,
+    IndexState,
+    Mode,
+    Quote,
+    Report,
+    Stage,
+    StageStatus,
+    Synthesis,
+    Verdict,
+    Worded,
+)
 
 CONFIG = Config(Path("/v/my notes"), None, Path("/d"), Search("c"))
 HIT = Hit(
@@ -25,6 +38,10 @@ HIT = Hit(
 )  # fmt: skip
 INDEX = IndexState(3, "2026-05-04")
 REPORT = Report("q", Mode.WHAT, Verdict.CONFIDENT, (HIT,), (HIT,), (Quote("One two.", "a b.md", "B", 4),), index=INDEX)
+OTHER = Quote("Three.", "gone.md", "", 7)
+WORDED = replace(
+    REPORT, answer=(*REPORT.answer, OTHER), synthesis=Synthesis("llama at home", (Worded("Three *are* two.", (1, 2)), Worded("Two.", (2,))))
+)
 LINK = ChainLink("2024-01-10", "Kafka | chosen", 'a "quote"', "a b.md", "B", 4)
 
 
@@ -78,6 +95,16 @@ def test_a_chain_as_data() -> None:
     data = report_data(replace(REPORT, mode=Mode.WHY, chain=(LINK, replace(LINK, rerank_score=0.5, superseded_by="c.md"))), CONFIG)
     plain = {"date": "2024-01-10", "event": "Kafka | chosen", "quote": 'a "quote"', "path": "a b.md", "heading": "B", "line": 4}
     assert data["chain"] == [plain, {**plain, "rerank_score": 0.5, "superseded_by": "c.md"}]
+
+
+def test_a_synthesis_as_data_names_the_places_it_rests_on() -> None:
+    data = report_data(WORDED, CONFIG)
+    first, second = {"n": 1, "path": "a b.md", "heading": "B", "line": 4}, {"n": 2, "path": "gone.md", "heading": "", "line": 7}
+    assert data["synthesis"] == {
+        "by": "llama at home",
+        "sentences": [{"text": "Three *are* two.", "cites": [first, second]}, {"text": "Two.", "cites": [second]}],
+    }
+    assert {**data, "synthesis": None} == {**report_data(replace(WORDED, synthesis=None), CONFIG), "synthesis": None}
 
 
 def test_numbers_of_numpy_are_numbers() -> None:
@@ -169,8 +196,31 @@ def test_clipping_prefers_the_end_of_a_word() -> None:
 
 
 def test_a_sentence_names_its_source_by_number_or_by_place() -> None:
-    other = Quote("Three.", "gone.md", "", 7)
-    assert text.answer(replace(REPORT, answer=(*REPORT.answer, other))).splitlines()[0] == "📌 One two. [1] Three. (gone.md:7)"
+    assert text.answer(replace(REPORT, answer=(*REPORT.answer, OTHER))).splitlines()[0] == "📌 One two. [1] Three. (gone.md:7)"
+
+
+WRITTEN_BY = "written by llama at home from the quotes above; each sentence is backed by its quote"
+
+
+def test_a_synthesis_stands_behind_the_quotes_under_its_own_mark() -> None:
+    assert text.answer(WORDED).splitlines()[:5] == [
+        "📌 One two. [1] Three. (gone.md:7)",
+        "",
+        f"✍️  In other words ({WRITTEN_BY}):",
+        "  Three *are* two. [1] (gone.md:7) Two. (gone.md:7)",
+        "",
+    ]
+    chain = (LINK, replace(LINK, date="2026-04-19", path="c.md"))
+    blocks = text.answer(replace(WORDED, mode=Mode.WHY, answer=(), chain=chain)).split("\n\n")
+    assert [block[:2] for block in blocks] == ["🕐 ", "✍️", "📚 "]
+    assert blocks[1].endswith("\n  Three *are* two. (a b.md:4) (c.md:4) Two. (c.md:4)")
+
+
+def test_a_synthesis_in_markdown_is_escaped_and_cited() -> None:
+    said = "Three \\*are\\* two. (`a b.md:4`, `gone.md:7`) Two. (`gone.md:7`)"
+    assert markdown.answer(WORDED).split("\n\n")[1] == f"✍️ *In other words* ({WRITTEN_BY}): {said}"
+    chained = markdown.answer(replace(WORDED, mode=Mode.WHY, answer=(), chain=(LINK, LINK)))
+    assert chained.split("\n\n")[2].endswith("Three \\*are\\* two. (`a b.md:4`) Two. (`a b.md:4`)")
 
 
 def test_more_sources_than_five_are_counted() -> None:
@@ -182,6 +232,7 @@ def test_notes_never_drive_the_terminal() -> None:
     hit = replace(HIT, doc_path=f"a{evil}.md", heading_path=evil, snippet=evil)
     link = ChainLink("2024-01-10", evil, evil, evil, evil, 1, superseded_by=evil)
     report = replace(REPORT, query=evil, hits=(hit,), sources=(hit,), answer=(Quote(evil, evil, evil, 1),), notes=(evil,))
+    report = replace(report, synthesis=Synthesis(evil, (Worded(evil, (1,)),)))
     shown = [
         text.answer(report, everything=True, explain=True),
         text.answer(replace(report, verdict=Verdict.NONE)),

@@ -9,7 +9,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from small_vault import ADR3, ADR7, PORT, TOKEN, FakeBrain
+from small_vault import ADR3, ADR7, PORT, TOKEN, WORDED, WORDED_WHY, FakeBrain
 from starlette.testclient import TestClient
 
 from onebrain.config import Config, Search, Web
@@ -76,6 +76,19 @@ def test_a_chain_is_a_timeline_with_what_no_longer_holds_struck_through(client: 
     assert "7 months later" in text
     assert "the headcount didn't justify Kafka's ops cost" in text
     assert f'href="/note?path={quote(ADR3, safe="")}&amp;line=5"' in html
+
+
+def test_a_synthesis_follows_the_quotes_and_its_text_stays_text(client: TestClient, brain: FakeBrain) -> None:
+    brain.ask = lambda request: WORDED  # type: ignore[method-assign]
+    html = client.get("/answer", params={"q": "what replaced kafka", "stage": "full"}).text
+    assert html.index("From your notes") < html.index("In other words") < html.index("Sources")
+    assert "<img src=x>" not in html and "<b>127" not in html
+    text = words_of(html)
+    assert "In other words Kafka was dropped for its *ops* cost <img src=x>. quote 1 Written by llama3.2 at <b>127.0.0.1 from" in text
+    brain.ask = lambda request: WORDED_WHY  # type: ignore[method-assign]
+    html = client.get("/answer", params={"q": "why did we drop kafka", "stage": "full"}).text
+    assert html.index("How it came to be") < html.index("In other words")
+    assert html.count('class="note-link cite"') == 3
 
 
 def test_no_match_says_so_and_shows_how_far_the_best_came(client: TestClient) -> None:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
-from small_vault import ADR7, NOTHING, WHAT, WHY, FakeLibrary, FakeStatus, hit
+from small_vault import ADR7, NOTHING, WHAT, WHY, WORDED_WHY, FakeLibrary, FakeStatus, hit
 
 from onebrain.errors import BadRequest
 from onebrain.search.question import Filters, Legs, Request
-from onebrain.search.report import Band, Quote
+from onebrain.search.report import Band, Quote, StageStatus
+from onebrain.search.report import Stage as Step
 from onebrain.web import omnisearch, views
 from onebrain.web.views import Asked, Stage
 
@@ -24,9 +26,15 @@ def test_a_form_becomes_a_request() -> None:
     assert form.filtered == 4
     today = date(2026, 10, 13)
     assert views.request_of(form, today, Stage.FULL) == Request(
-        text="why?", now=today, mode="why", limit=5, filters=Filters(("01-projects",), ("adr",), ("decision",), "2026-01-01", None)
+        text="why?",
+        now=today,
+        mode="why",
+        limit=5,
+        write_synthesis=True,
+        filters=Filters(("01-projects",), ("adr",), ("decision",), "2026-01-01", None),
     )
     assert views.request_of(form, today, Stage.WORDS).legs is Legs.LEX
+    assert not views.request_of(form, today, Stage.MEANING).write_synthesis  # typing sends nothing anywhere
 
 
 @pytest.mark.parametrize(
@@ -117,6 +125,20 @@ def test_the_summary_for_ears() -> None:
     assert views.summary(WHAT) == "An answer of 1 quoted sentence, 2 sources."
     assert views.summary(WHY) == "A chain of 2 decisions, 2 Oct 2025 to 19 Apr 2026."
     assert views.summary(NOTHING) == "No strong match."
+
+
+def test_a_synthesis_names_the_links_it_rests_on() -> None:
+    older, newer = WHY.chain
+    assert views.worded(WORDED_WHY) == [("Kafka kept events.", [(1, older)]), ("Redis Streams cost less.", [(2, newer), (1, older)])]
+    assert views.worded(WHY) == []
+
+
+@pytest.mark.parametrize("status", StageStatus)
+def test_a_synthesis_that_was_asked_for_is_missed(status: StageStatus) -> None:
+    step = Step("synthesis", status, "no")
+    assert views.troubles(replace(WHY, stages=(step,))) == ["Answered without a wording by your model: no"]
+    assert views.troubles(replace(WORDED_WHY, stages=(replace(step, status=StageStatus.RAN),))) == []
+    assert views.troubles(replace(NOTHING, stages=(replace(step, status=StageStatus.SKIPPED),))) == []
 
 
 def test_hits_behind_the_sources_are_listed_once() -> None:
