@@ -76,7 +76,7 @@ def _terms(text: str) -> frozenset[str]:
 
 # Numbers and dates
 
-_NUMBER = re.compile(r"[$€£¥฿]?\d+(?:[.,:/\-]\d+)*%?")
+_NUMBER = re.compile(r"[$€£¥฿]?\d+(?:[.,:/\-]\d+)*(?:%|[A-Za-zµ]{1,3}(?![^\W_]))?")  # with what is written onto it: `412K`, `5ms`, `40%`
 _GROUPED = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _SPACED_PERCENT = re.compile(r"(?<=\d)\s+%")
 _MONTH_YEAR = re.compile(r"([^\W\d_]{3,})\.?,? (?:de |of )?(\d{4})\b")
@@ -99,12 +99,14 @@ más menos solo siempre todos todas mitad doble
 """
 _AMOUNTS = frozenset(_AMOUNT_WORDS.split())
 _DENSE_AMOUNTS = (*"二三四五六七八九十百千万萬億亿两兩半", "หนึ่ง", "สอง", "สาม", "สี่", "ห้า", "หก", "เจ็ด", "แปด", "เก้า", "สิบ", "ร้อย", "พัน")
-_MEASURED = re.compile(rf"(?<![\w-])(?!(?:19|20)\d\d\b)(?:\d+(?:[.,]\d+)*|\b(?:{'|'.join(_NUMERALS)})\b)[ -]?([^\W\d_]+)", re.IGNORECASE)
+_MEASURED = re.compile(
+    rf"(?<![\w-])(?!(?:19|20)\d\d\b)(?:\d+(?:[.,]\d+)*[A-Za-z]{{0,3}}|\b(?:{'|'.join(_NUMERALS)})\b)[ -]([^\W\d_]+)", re.IGNORECASE
+)
 
 
 def _stands(written: str, source: str) -> bool:
-    """Whether a number stands in `source` by itself: `5` isn't in `3.5`, nor `40` in `40%`."""
-    return bool(re.search(rf"(?<!\d)(?<!\d[.,:/-]){re.escape(written)}(?![.,:]?\d|%)", source))
+    """Whether a number stands in `source` by itself: `5` isn't in `3.5`, nor `40` in `40%`, nor `412` in `412K`."""
+    return bool(re.search(rf"(?<!\d)(?<!\d[.,:/-]){re.escape(written)}(?![.,:]?\d|%|[A-Za-zµ]{{1,3}}(?![^\W_]))", source, re.IGNORECASE))
 
 
 def _without_days(text: str, source: str) -> tuple[str, bool]:
@@ -147,7 +149,10 @@ _PART = re.compile(rf"[^\W_{_DENSE_CHARS}]+")
 _ADDRESS = re.compile(r"\b\w+://\S+|\bwww\.\S+|\S+@\S+")
 _KATAKANA = re.compile("[\u30a1-\u30fa\u30fc]{2,}")
 _LATIN = re.compile(r"[A-Za-z][A-Za-z0-9]+")
-_OPENERS = ("However", "Instead", "Since", "Therefore", "Thus", "Additionally", "Although", "Though", "While", "Whereas", "Moreover")
+_OPENERS = frozenset(
+    ("However", "Instead", "Since", "Therefore", "Thus", "Additionally", "Although", "Though", "While", "Whereas", "Moreover", "Originally")
+    + ("Initially", "Previously", "Later", "Subsequently", "Eventually", "Finally", "Overall")
+)
 
 
 def _identifiers_fit(text: str, known: frozenset[str], source: str) -> bool:
