@@ -17,7 +17,7 @@ class GivenHyde:
     def __init__(self, passage: str) -> None:
         self._passage = passage.strip()
 
-    def write(self, question: str, timeout_s: float) -> str:
+    def write(self, question: str) -> str:
         if not self._passage:
             raise WriterUnavailable("the given passage is empty")
         return self._passage

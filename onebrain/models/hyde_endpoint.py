@@ -17,13 +17,14 @@ class EndpointHyde:
     def __init__(self, settings: HydeSettings, environ: Mapping[str, str]) -> None:
         asked = EndpointSettings(settings.endpoint or "", settings.model, settings.key_env, settings.max_tokens)
         self._endpoint = Endpoint(asked, environ)
+        self._timeout_s = settings.timeout_s
 
     @property
     def name(self) -> str:
         return f"endpoint {self._endpoint.host}"
 
-    def write(self, question: str, timeout_s: float) -> str:
-        return clean(self._endpoint.complete(PROMPT, question, timeout_s))
+    def write(self, question: str) -> str:
+        return clean(self._endpoint.complete(PROMPT, question, self._timeout_s))
 
     def unload(self) -> None:
         """Nothing is held."""

@@ -36,7 +36,7 @@ class LocalHyde:
 
     def __init__(self, gguf: Path, settings: HydeSettings) -> None:
         self._gguf = gguf
-        self._max_tokens = settings.max_tokens
+        self._max_tokens, self._timeout_s = settings.max_tokens, settings.timeout_s
         self._deadline = Deadline()
         self._lock = Lock()
         self._server: Any = None
@@ -45,10 +45,10 @@ class LocalHyde:
     def name(self) -> str:
         return "local SmolLM2-135M"
 
-    def write(self, question: str, timeout_s: float) -> str:
+    def write(self, question: str) -> str:
         if not is_latin(question):
             raise WriterUnavailable("the local model writes English only")
-        return self._deadline.run(lambda stop: self._generate(question, stop, monotonic() + timeout_s), timeout_s)
+        return self._deadline.run(lambda stop: self._generate(question, stop, monotonic() + self._timeout_s), self._timeout_s)
 
     def unload(self) -> None:
         with self._lock:

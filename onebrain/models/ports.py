@@ -63,8 +63,8 @@ class HydeWriter(Protocol):
     @property
     def name(self) -> str: ...
 
-    def write(self, question: str, timeout_s: float) -> str:
-        """One short passage. Raises WriterUnavailable, at the latest after `timeout_s` seconds."""
+    def write(self, question: str) -> str:
+        """One short passage. Raises WriterUnavailable, at the latest after the seconds it was configured with."""
 
     def unload(self) -> None: ...
 

