@@ -14,4 +14,4 @@ def shipped(reranked: bool) -> Calibration:
     """Weights for questions scored with a cross-encoder's logit among the features, or without."""
     name = "calibration-reranked.json" if reranked else "calibration.json"
     data = json.loads((files("onebrain.search") / "data" / name).read_text(encoding="utf-8"))
-    return Calibration(rank=data["rank"], question=data["question"], keywords=data["keywords"])
+    return Calibration(data["rank"], data["question"], data["keywords"], tuple((at, told) for at, told in data["told"]))

@@ -276,6 +276,12 @@ class Calibration:
     rank: Mapping[str, float]
     question: Mapping[str, float]  # with "bias"
     keywords: Mapping[str, float]
+    told: Sequence[tuple[float, float]] = ((0.0, 0.0), (1.0, 1.0))
+    """What the logistic gives and what is told for it, in between by straight lines; it rises, and leaves the bars of the bands alone."""
+
+    def probability(self, features: Mapping[str, float], asks: bool) -> float:
+        given, told = zip(*self.told, strict=True)
+        return float(np.interp(probability(features, self.question if asks else self.keywords), given, told))
 
 
 def rank_score(features: Mapping[str, float], weights: Mapping[str, float]) -> float:
@@ -301,12 +307,11 @@ def _passed_over(c: Candidate, reading: Reading) -> bool:
 
 def score(pool: Pool, calibration: Calibration) -> list[Candidate]:
     """Candidates in order. Both numbers are rounded here, so that ties break the same way everywhere: (score, path, ordinal)."""
-    weights = calibration.question if pool.reading.asks else calibration.keywords
     for c in pool.candidates:
         named = not pool.reading.asks and "exact" in c.ranks  # who types a note's very name wants that note
         rules = _NAMED_GAIN * named - _STALE_LOSS * _passed_over(c, pool.reading)
         c.score = round(rank_score(c.features, calibration.rank) + rules, 5)
-        likely = probability(c.features, weights)
+        likely = calibration.probability(c.features, pool.reading.asks)
         c.probability = round(min(likely, _UNSETTLED) if _passed_over(c, pool.reading) else likely, 4)
     return in_order(pool)
 

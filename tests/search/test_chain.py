@@ -268,7 +268,7 @@ class Translating(HashEmbedder):
 
 
 def test_a_question_in_another_language_is_answered_by_meaning(tmp_path: Path) -> None:
-    links = chain(MemoryLibrary(tmp_path, ORDERS), "Warum liegen die Bestellungen in Postgres?", Translating())
+    links = chain(MemoryLibrary(tmp_path, ORDERS), "Warum sind die Bestellungen in Postgres?", Translating())
     assert [link.path for link in links] == ["projects/orders/ADR-1.md"]
 
 
