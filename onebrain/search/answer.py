@@ -47,6 +47,7 @@ class _Option:
     quote: Quote
     score: float
     words: frozenset[str]
+    matter: bool = False  # an entry of a frontmatter
 
 
 def answer(library: Library, pool: Pool, hits: Sequence[Hit], embedder: Embedder | None) -> tuple[Quote, ...]:
@@ -78,7 +79,7 @@ def _options(hit: Hit, chunk: Chunk, pool: Pool, embedder: Embedder | None) -> l
         score = 0.6 * words[place] + 0.6 * meaning[place] + 0.25 * _asked_for(pool.reading.text, text) + 0.06 / (1 + place)
         score *= _MATTER if is_matter(chunk) else 1.0
         heading = chunk.heading_path.rpartition(" > ")[2] or hit.title
-        scored.append(_Option(Quote(text, chunk.path, heading, line), score * (hit.rerank_score or 0.0), held))
+        scored.append(_Option(Quote(text, chunk.path, heading, line), score * (hit.rerank_score or 0.0), held, is_matter(chunk)))
     return scored
 
 
@@ -120,9 +121,12 @@ def _asked_for(question: str, sentence: str) -> float:
 
 
 def _choose(options: Sequence[_Option]) -> tuple[Quote, ...]:
-    """The best sentence, and up to two more that are nearly as good and say something else, in reading order of the best's note first."""
+    """The best sentence, and up to two more that are nearly as good and say something else, in reading order of the best's note first.
+    Prose is not mixed with a frontmatter's keys and values."""
     chosen: list[_Option] = []
     for option in sorted(options, key=lambda o: (-o.score, o.quote.path, o.quote.line)):
+        if chosen and option.matter is not chosen[0].matter:
+            continue
         if len(chosen) == MOST or chosen and option.score < _KEEP * chosen[0].score:
             break
         if not any(_says_the_same(option.quote.text, other.quote.text) for other in chosen):
