@@ -64,9 +64,9 @@ class Model(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def served() -> Iterator[str]:
+def served(handler: type[BaseHTTPRequestHandler] = Model) -> Iterator[str]:
     """The address of a running one, without a path."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Model)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}"

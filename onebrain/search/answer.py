@@ -28,7 +28,8 @@ _PER_HIT = 5  # sentences of a passage that are compared by meaning, at some 4 m
 _TOLD = 0.6  # of the question's weight in one sentence: above this its words tell, and meaning isn't asked
 _SHORTEST = 16  # characters of a sentence that stands alone, unless it holds a number
 _MATTER = 0.7  # an entry of a frontmatter answers only where no prose does nearly as well
-_LONGEST = 400  # characters of a sentence; longer ones are lists or data in disguise
+LONGEST = 400  # characters of a sentence; longer ones are lists or data in disguise
+LEFT_OPEN = ("?", "？", "؟", ":", "：")  # a question, or the line before a list: what ends so states nothing by itself
 _KEEP = 0.75  # of the best sentence's score: a further one must be this good, or it only dilutes the answer
 _STALE = frozenset({"deprecated", "superseded", "rejected"})
 _MONTH = r"january|february|march|april|may|june|july|august|september|october|november|december"
@@ -66,7 +67,7 @@ def _options(hit: Hit, chunk: Chunk, pool: Pool, embedder: Embedder | None) -> l
     around = _held(f"{hit.title} {chunk.heading_path}", terms)
     found: list[tuple[str, int, frozenset[str]]] = []
     for offset, text in _said(chunk):
-        if 3 <= len(text) <= _LONGEST:
+        if 3 <= len(text) <= LONGEST:
             found.append((text, chunk.line_start + offset, _held(text, terms)))
     if not found:
         return []
@@ -74,12 +75,12 @@ def _options(hit: Hit, chunk: Chunk, pool: Pool, embedder: Embedder | None) -> l
     unsaid = 0.3  # the worth of a word that only the heading or title says
     words = [sum(weights.get(w, 0.0) * (1.0 if w in held else unsaid) for w in held | around) / total for _, _, held in found]
     meaning = _likeness([text for text, _, _ in found], words, pool, embedder)
-    scored = []
+    scored, matter = [], is_matter(chunk)
     for place, (text, line, held) in enumerate(found):
         score = 0.6 * words[place] + 0.6 * meaning[place] + 0.25 * _asked_for(pool.reading.text, text) + 0.06 / (1 + place)
-        score *= _MATTER if is_matter(chunk) else 1.0
+        score *= _MATTER if matter else 1.0
         heading = chunk.heading_path.rpartition(" > ")[2] or hit.title
-        scored.append(_Option(Quote(text, chunk.path, heading, line), score * (hit.rerank_score or 0.0), held, is_matter(chunk)))
+        scored.append(_Option(Quote(text, chunk.path, heading, line), score * (hit.rerank_score or 0.0), held, matter))
     return scored
 
 
@@ -95,7 +96,7 @@ def _said(chunk: Chunk) -> Iterator[tuple[int, str]]:
 def _states(text: str) -> bool:
     """Whether a sentence says something by itself: a question, or the line before a list, doesn't."""
     return (
-        "{{" not in text and not text.endswith(("?", "？", "؟", ":", "：")) and (len(text) >= _SHORTEST or any(ch.isdigit() for ch in text))
+        "{{" not in text and not text.endswith(LEFT_OPEN) and (len(text) >= _SHORTEST or any(ch.isdigit() for ch in text))
     )
 
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 
+from onebrain.search.answer import LEFT_OPEN, LONGEST
 from onebrain.text import analysis
 from onebrain.text.dates import find_dates, first_day
 from onebrain.text.languages import function_words
@@ -19,7 +20,6 @@ from onebrain.text.languages import function_words
 _BACKED = 0.75  # of a sentence's content words: one in four may be the writer's own, which a paraphrase needs and a claim doesn't get by on
 _BACKED_DENSE = 0.6  # … of its letter pairs, where a script has no spaces: two words that newly meet make a pair of their own
 _QUOTED = 0.5  # … that the quotes hold themselves: a question that takes an answer for granted must not lend it most of its words
-_LONGEST = 400  # characters of a sentence, as in an answer
 
 
 class Drop(StrEnum):
@@ -50,7 +50,7 @@ def fault(text: str, cites: Sequence[int], quotes: Sequence[Numbered], question:
         return Drop.UNCITED
     if not all(1 <= number <= len(quotes) for number in cites):
         return Drop.NO_SUCH_QUOTE
-    if not 3 <= len(text) <= _LONGEST or text.endswith(("?", "？", "؟", ":", "：")):
+    if not 3 <= len(text) <= LONGEST or text.endswith(LEFT_OPEN):
         return Drop.NO_STATEMENT
     cited = [quotes[number - 1] for number in cites]
     source = _flat(" \n".join(quote.text for quote in cited))

@@ -16,12 +16,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from onebrain.models.ports import SynthesisWriter
+from onebrain.search.answer import MOST
 from onebrain.search.backing import Drop, Numbered, fault
 from onebrain.search.legs import attempt
 from onebrain.search.report import ChainLink, Quote, Report, Stage, StageStatus, Synthesis, Worded
 from onebrain.text.sentences import Kind, sentences
 
-MOST = 3  # sentences, as of an answer
 INSTRUCTIONS = """\
 Answer the question in one to three short sentences, from the numbered quotes alone.
 End each sentence with the numbers of the quotes it rests on, such as [1] or [1][2].

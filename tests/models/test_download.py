@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
+from fake_model import served
 
 from onebrain.errors import ModelUnavailable
 from onebrain.models import weights
@@ -36,13 +36,8 @@ class Hub(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def host() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with served(Hub) as address:
+        yield address
 
 
 def test_a_pinned_file_arrives(tmp_path: Path, host: str) -> None:
