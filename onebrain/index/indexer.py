@@ -151,6 +151,7 @@ class Indexer:
             {path: stat for path, stat in disk.items() if inside(path)},
             {path: facts for path, facts in known.items() if inside(path) and not blind(path)},
             lambda path: digest(self.reader, path),
+            lists=self.reader.lists,
             force=force,
             confirmed=confirmed,
             out_of=len(known),

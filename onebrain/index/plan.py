@@ -1,7 +1,8 @@
 """What has to be done so that the index equals the disk: a pure function of what the disk shows and what the manifest knows.
 
 A note's content decides, never its time stamp. Time stamps only spare reading files that can't have changed. A plan that would
-remove most of the index is held back, because an unmounted or half-copied vault looks exactly like that.
+remove most of the index is held back, because an unmounted or half-copied vault looks exactly like that; a note that the vault
+wouldn't list even if it were there (the user excludes its folder by now) is no sign of it, and always goes.
 """
 
 from __future__ import annotations
@@ -73,6 +74,7 @@ def plan(
     known: Mapping[str, Known],
     hash_of: Callable[[str], str | None],
     *,
+    lists: Callable[[str], bool] = lambda path: True,
     force: bool = False,
     confirmed: bool = False,
     out_of: int | None = None,
@@ -82,8 +84,9 @@ def plan(
     """Compare `disk` with `known`, both path → facts, for the same part of the vault.
 
     `hash_of` gives a file's sha256, or None where it can't be read (the note is then planned as changed; reading it tells the reason).
-    `force` plans every note as changed. `out_of` is the size of the whole index when only a part is planned, for the judgement
-    whether "most" would go; `confirmed` lets even that happen. `seen_ns` is the wall clock at which `disk` was looked at.
+    `lists` says whether the vault would list a file of this name. `force` plans every note as changed. `out_of` is the size of the
+    whole index when only a part is planned, for the judgement whether "most" would go; `confirmed` lets even that happen. `seen_ns`
+    is the wall clock at which `disk` was looked at.
     """
     missing = {path: facts for path, facts in known.items() if path not in disk}
     new = sorted(path for path in disk if path not in known)
@@ -98,18 +101,20 @@ def plan(
             changed.append(path)
         elif verdict is not None:
             touched.append((path, disk[path]))
-    held_back = None if confirmed else _too_many(len(gone), len(known) if out_of is None else out_of)
+    vanished = {path for path in gone if lists(path)}
+    excluded = gone - vanished
+    held_back = None if confirmed else _too_many(len(vanished), (len(known) if out_of is None else out_of) - len(excluded))
     return Plan(
         added=tuple(path for path in new if path not in came),
         changed=tuple(changed),
         moved=tuple(moved),
-        removed=() if held_back else tuple(sorted(gone)),
+        removed=tuple(sorted(excluded if held_back else gone)),
         touched=tuple(touched),
         unchanged=sum(known[path].sha256 is not None for path in disk.keys() & known.keys() - set(changed)),
         seen_ns=seen_ns,
         why=why,
         held_back=held_back,
-        withheld=len(gone) if held_back else 0,
+        withheld=len(vanished) if held_back else 0,
     )
 
 

@@ -29,6 +29,9 @@ class Reader(Protocol):
     def stat_some(self, paths: Collection[str]) -> dict[str, Stat]:
         """Those of the paths that are notes and exist, under exactly this name. Raises VaultNotFound."""
 
+    def lists(self, path: str) -> bool:
+        """Whether `stat_all` would list a file of this name."""
+
     def stat(self, path: str) -> Stat | None:
         """None where the file is gone."""
 
@@ -58,8 +61,11 @@ class VaultReader:
         if not self.root.is_dir():
             raise VaultNotFound(f"there is no folder {self.root}", hint="Is the disk that holds the vault connected?")
         listed = _listed(self.root, paths)
-        found = {path: files.stat(self.root, path) for path in paths if path in listed and files.is_note(path, self.exclude)}
+        found = {path: files.stat(self.root, path) for path in paths if path in listed and self.lists(path)}
         return {path: stat for path, stat in found.items() if stat is not None}
+
+    def lists(self, path: str) -> bool:
+        return files.is_note(path, self.exclude)
 
     def stat(self, path: str) -> Stat | None:
         return files.stat(self.root, path)

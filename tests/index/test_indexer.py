@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from index_rig import LONG_AGO, START_NS, Rig
 
 from onebrain.errors import ModelUnavailable
+from onebrain.index.reading import VaultReader
 from onebrain.index.results import Progress, ReindexResult
 from onebrain.index.rows import Failure
 from onebrain.models.twins import HashEmbedder
@@ -279,6 +280,21 @@ def test_an_empty_vault_does_not_wipe_the_index(rig: Rig) -> None:
     for file in list(rig.vault.root.iterdir()):
         file.unlink()
     assert counts(rig.indexer.reindex(force=True)) == {"removed": 30}
+    rig.consistent()
+
+
+@pytest.mark.parametrize("paths", [None, ["priv"]])
+def test_a_folder_that_is_excluded_goes_however_much_of_the_vault_it_is(rig: Rig, paths: list[str] | None) -> None:
+    """Folders are excluded for privacy: what was indexed of them before must not be found any more."""
+    rig.vault.write("public.md", "# Public\n\nzebra")
+    for i in range(30):
+        rig.vault.write(f"priv/n{i:02}.md", f"# Note {i}\n\nsecret{i}")
+    rig.indexer.reindex()
+    rig.reader = VaultReader(rig.vault.root, ("priv",))
+    rig.reopen()
+    result = rig.indexer.reindex(paths)
+    assert result.removed == 30 and result.held_back is None
+    assert rig.found("secret7") == set() and rig.found("zebra") == {"public.md"}
     rig.consistent()
 
 

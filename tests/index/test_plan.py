@@ -170,6 +170,20 @@ def test_a_removed_folder_is_judged_against_the_whole_index() -> None:
     assert made.held_back is None and len(made.removed) == 30
 
 
+def test_what_the_vault_would_not_list_any_more_goes_and_is_not_counted() -> None:
+    def lists(path: str) -> bool:
+        return not path.startswith("priv/")
+
+    private = {f"priv/{path}": facts for path, facts in notes(300).items()}
+    disk = {path: File(f"text {i}") for i, path in enumerate(notes(100))}
+    made, _ = run(disk, private | notes(100), lists=lists)
+    assert len(made.removed) == 300 and made.held_back is None
+
+    made, _ = run({}, private | notes(100), lists=lists)
+    assert set(made.removed) == private.keys() and made.withheld == 100, "the vault is gone as well: only what is excluded goes"
+    assert "100 of 100" in str(made.held_back)
+
+
 def test_moving_everything_is_no_removal() -> None:
     made, _ = run({f"archive/n{i:03}.md": File(f"text {i}") for i in range(40)}, notes(40))
     assert made.held_back is None and len(made.moved) == 40
