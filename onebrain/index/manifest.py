@@ -99,11 +99,11 @@ class Manifest:
             return rows.count(self.connection, what)
 
     def known(self) -> dict[str, Known]:
-        """Listed notes, and broken files that need not be looked at again before they change."""
-        columns = "path, mtime_ns, size, inode, seen_ns"
+        """Listed notes, and broken files; those to be tried again whatever their stat have a size that no file has."""
         with storage(self.directory):
             found = self.connection.execute(
-                f"SELECT {columns}, sha256 FROM notes UNION ALL SELECT {columns}, NULL FROM failures WHERE retry = 0"
+                "SELECT path, mtime_ns, size, inode, seen_ns, sha256 FROM notes UNION ALL "
+                "SELECT path, mtime_ns, CASE WHEN retry THEN -1 ELSE size END, inode, seen_ns, NULL FROM failures"
             )
             return {path: Known(*facts) for path, *facts in found}
 

@@ -17,6 +17,7 @@ from onebrain.index.reading import VaultReader
 from onebrain.index.results import Progress, ReindexResult
 from onebrain.index.rows import Failure
 from onebrain.models.twins import HashEmbedder
+from onebrain.vault import files
 from onebrain.vault.library import Library
 from onebrain.vault.note import LinkKind, Note
 
@@ -224,6 +225,25 @@ def test_what_stands_oddly_on_the_disk_is_told(rig: Rig, tmp_path: Path) -> None
     result = rig.indexer.reindex()
     assert counts(result) == {"added": 1, "failed": 1, "embedded": 1}
     assert [failure.path for failure in result.failures] == ["link.md"]
+
+
+@pytest.mark.parametrize("how", ["deleted", "excluded", "split"])
+def test_a_note_that_can_not_be_read_is_told_until_it_is_dealt_with(rig: Rig, how: str) -> None:
+    """The reason names the two remedies: to split the note, or to leave it out."""
+    rig.vault.write("a.md", "# A")
+    rig.vault.write("big.md", b"x" * (files.MAX_BYTES + 1))
+    for _ in range(2):
+        assert [failure.path for failure in rig.indexer.reindex().failures] == ["big.md"]
+    if how == "split":
+        rig.vault.write("big.md", "# Not so big\n\nzebra")
+    elif how == "deleted":
+        rig.vault.remove("big.md")
+    else:
+        rig.reader = VaultReader(rig.vault.root, ("./big.md",))
+        rig.reopen()
+    assert rig.indexer.reindex().failures == ()
+    assert rig.found("zebra") == ({"big.md"} if how == "split" else set())
+    rig.consistent()
 
 
 def test_odd_notes_are_indexed_and_told(rig: Rig) -> None:
