@@ -316,6 +316,8 @@ class Indexer:
             todo = self.plan(paths, force=force, confirmed=force if confirmed is None else confirmed)
             result = self.apply_words(todo, progress, stop)
         embedded = 0 if lex_only else self.apply_vectors(None, progress, stop)
+        if self.keeper.trouble:
+            reasons += (f"the vector index can't be used now, so all vectors are compared: {self.keeper.trouble}",)
         if paths is None and not stop():
             self.manifest.tidy()
         return replace(result, embedded=embedded, reasons=reasons)

@@ -64,7 +64,8 @@ class VectorKeeper:
     def sync(self, stop: Callable[[], bool] = lambda: False) -> int:
         """Bring the vector index to the manifest's state: upsert what it lacks, then delete what is gone. How many were upserted.
 
-        Opens it if there is anything to do. Safe to interrupt anywhere and to repeat.
+        Opens it if there is anything to do. Ends where it can't be written (see `trouble`); the next call tries again. Safe to
+        interrupt anywhere and to repeat.
         """
         done = 0
         manifest = self._manifest
@@ -75,6 +76,8 @@ class VectorKeeper:
                         done += self._step(self._index)
                     except OneBrainError as error:
                         self._recover(self._index, error)
+                        if self._index is None:  # an index that opens and can't be written would be opened again for ever
+                            break
         if self.is_open and not manifest.count("unserved"):
             self.trouble = None
         return done

@@ -26,7 +26,7 @@ Stop = Callable[[], bool]
 class ReindexResult:
     """What was done, in notes. `failures` are all notes that can't be indexed now, `problems` those indexed although something is odd.
 
-    `held_back` is why removals were left out; `reasons` why more was done than the edits called for; `embedded` counts passages.
+    `held_back` is why removals were left out; `reasons` why more was done than the edits called for, or less; `embedded` counts passages.
     """
 
     added: int = 0

@@ -56,7 +56,7 @@ class Status(Protocol):
 class Reindexed(Protocol):
     """How many notes a reindex touched, and how many passages it embedded. `failures` lists notes left out,
     `problems` those indexed although something is odd, `held_back` says why removals were left out,
-    `reasons` why more was done than the edits called for."""
+    `reasons` why more was done than the edits called for, or less."""
 
     @property
     def added(self) -> int: ...

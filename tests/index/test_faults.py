@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 from index_rig import Rig, Vault, equal
 
-from onebrain.errors import IndexBusy, IndexDamaged, StorageFull
+from onebrain.errors import IndexBusy, IndexDamaged, OneBrainError, StorageFull
 from onebrain.index import rows
 from onebrain.index.manifest import FILE
 from onebrain.index.opening import Index, open_index, read_index
 from onebrain.index.reading import VaultReader
-from onebrain.index.vectors import ExactVectors, VectorsDamaged
+from onebrain.index.vectors import ExactVectors, VectorsDamaged, VectorsUnreachable
 from onebrain.models.twins import HashEmbedder
 from onebrain.vault.library import WordQuery
 
@@ -248,6 +248,35 @@ def test_a_vector_index_that_fails_while_asked_gives_way_to_exact_search(tmp_pat
     monkeypatch.undo()
     rig.keeper.sync()
     assert rig.keeper.is_open and rig.keeper.trouble is None
+    rig.close()
+
+
+@pytest.mark.parametrize("step", ["upsert", "delete"])
+@pytest.mark.parametrize("error", [VectorsUnreachable("403 Forbidden"), StorageFull("disk full")], ids=["server", "disk"])
+def test_a_vector_index_that_opens_and_can_not_be_written_is_left_for_the_next_sync(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, error: OneBrainError
+) -> None:
+    """A server with a read-only token, one that is full: trying again at once would never end."""
+    rig = Rig(tmp_path)
+    rig.vault.write("a.md", "# A")
+    rig.vault.write("b.md", "# B")
+    rig.indexer.reindex()
+    rig.vault.write("c.md", "# C")
+    rig.vault.remove("b.md")
+    tries: list[str] = []
+
+    def refuse(self: object, *args: object, **options: object) -> None:
+        tries.append(step)
+        raise error
+
+    monkeypatch.setattr(ExactVectors, step, refuse)
+    for turn in (1, 2):
+        result = rig.indexer.reindex()
+        assert len(tries) == turn
+        assert rig.keeper.trouble == error.message and error.message in result.reasons[-1]
+    monkeypatch.undo()
+    assert rig.indexer.reindex().reasons == () and rig.keeper.trouble is None
+    rig.consistent()
     rig.close()
 
 
