@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -62,12 +64,13 @@ class Index:
             connection = _connect(self.directory)
             try:
                 snapshot = Snapshot(connection, self.words, self._cache, self.indexer.keeper if self.indexer else None)
+                if self.indexer is None and snapshot.generation != self._generation:
+                    with _reading_words(self.directory):
+                        self._words.refresh()
+                    self._generation = snapshot.generation
             except BaseException:
                 connection.close()
                 raise
-        if self.indexer is None and snapshot.generation != self._generation:
-            self._words.refresh()
-            self._generation = snapshot.generation
         return snapshot
 
     @property
@@ -154,8 +157,23 @@ def open_index(
 
 
 def read_index(directory: Path) -> Index:
-    """Read the index beside its owner: words, and exact search over the vectors. An index that isn't there is an empty one."""
-    return Index(directory, LexicalIndex(directory / "words", writable=False), None, None)
+    """Read the index beside its owner: words, and exact search over the vectors. An index that isn't there is an empty one.
+
+    Raises IndexDamaged.
+    """
+    with _reading_words(directory):
+        return Index(directory, LexicalIndex(directory / "words", writable=False), None, None)
+
+
+@contextmanager
+def _reading_words(directory: Path) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:  # damaged files of a foreign format can raise anything
+        raise IndexDamaged(
+            f"The word index in {directory} can't be read: {type(error).__name__}: {error}.",
+            hint="The next process that owns it makes it anew: end the present one (`onebrain daemon stop`), then ask again.",
+        ) from error
 
 
 def _connect(directory: Path) -> sqlite3.Connection:
@@ -183,8 +201,17 @@ def _open_words(directory: Path, anew: bool) -> WordIndex:
 
 
 def _size(place: Path) -> int | None:
-    """Bytes of a file with its companions, or of a folder; None where it doesn't exist."""
-    if place.is_dir():
-        return sum(file.stat().st_size for file in place.rglob("*") if file.is_file())
-    files = [file for file in place.parent.glob(f"{place.name}*") if file.is_file()]
-    return sum(file.stat().st_size for file in files) if files else None
+    """Bytes of a file with its companions, or of a folder; None where it doesn't exist. Its owner may be removing files meanwhile."""
+    with suppress(FileNotFoundError):
+        files = place.rglob("*") if place.is_dir() else place.parent.glob(f"{place.name}*")
+        sizes = [size for file in files if (size := _file_size(file)) is not None]
+        return sum(sizes) if sizes or place.is_dir() else None
+    return None
+
+
+def _file_size(file: Path) -> int | None:
+    try:
+        found = file.stat()
+    except FileNotFoundError:
+        return None
+    return found.st_size if stat.S_ISREG(found.st_mode) else None

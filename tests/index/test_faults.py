@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -391,6 +393,50 @@ def test_a_reader_of_a_damaged_manifest_says_so(tmp_path: Path) -> None:
         with pytest.raises(IndexDamaged, match="damaged"):
             index.snapshot()
         assert index.status().notes is None and "damaged" in str(index.status().trouble)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # Whoosh leaves a file open that it can't read
+@pytest.mark.parametrize("file", ["*.toc", "*.seg"])
+@pytest.mark.parametrize("content", [b"", b"garbage" * 99], ids=["emptied", "garbage"])
+def test_a_reader_of_damaged_words_says_so_and_the_next_owner_mends_them(tmp_path: Path, file: str, content: bytes) -> None:
+    grown(tmp_path, 3)
+    with opened(tmp_path) as index, read_index(tmp_path / "index") as early:
+        assert index.indexer is not None
+        index.indexer.reindex()
+        next((tmp_path / "index" / "words").glob(file)).write_bytes(content)
+        with pytest.raises(IndexDamaged, match="can't be read"):
+            read_index(tmp_path / "index")
+        with pytest.raises(IndexDamaged, match="can't be read"):
+            early.snapshot()
+        assert early.status().notes is None and "can't be read" in str(early.status().trouble)
+    with opened(tmp_path) as index, read_index(tmp_path / "index") as reader:
+        assert index.indexer is not None
+        equal(index.indexer, vectors=False)
+        assert reader.status().notes == 3
+    gc.collect()  # the files that Whoosh left open, while their warning is expected
+
+
+def test_sizes_are_told_while_the_owner_removes_files(tmp_path: Path) -> None:
+    words = tmp_path / "words" / "deeper"
+    words.mkdir(parents=True)
+    (words / "stays").write_bytes(b"four")
+    over = threading.Event()
+
+    def come_and_go() -> None:
+        while not over.is_set():
+            for name in ("a", "b", "c"):
+                (words / name).touch()
+            for name in ("a", "b", "c"):
+                (words / name).unlink()
+
+    writer = threading.Thread(target=come_and_go)
+    writer.start()
+    try:
+        with read_index(tmp_path) as index:
+            assert {index.status().words_bytes for _ in range(300)} == {4}
+    finally:
+        over.set()
+        writer.join()
 
 
 # Two at once
