@@ -12,7 +12,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -38,6 +38,11 @@ class Applied(Protocol):
     @property
     def held_back(self) -> str | None:
         """Why removals were left out, None where none were."""
+        ...
+
+    @property
+    def reasons(self) -> Sequence[str]:
+        """Why more was done than the edits called for."""
         ...
 
 
@@ -241,6 +246,8 @@ class Writer:
             log.exception("the index could not be updated")
             self._failed(Batch(full="repair after a fault"), f"the index could not be updated ({type(fault).__name__}: {fault})")
             return
+        for reason in applied.reasons:
+            log.info("%s", reason)
         with self._changed:
             self._applied = mark
             self._failures = 0

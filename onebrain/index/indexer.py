@@ -3,8 +3,8 @@
     read → parse → chunk → journal → words commit → manifest commit          (`apply_words`)
     embed → manifest commit → vector index: upsert, then delete → marked     (`apply_vectors`)
 
-`settle` brings everything back in step after a crash, an upgrade or damage; it runs when an index is opened and before each plan is
-carried out. One thread at a time: the indexer belongs to the owner's writer.
+`settle` brings everything back in step after a crash, an upgrade or damage; it runs when an index is opened and before each `reindex`.
+What it did beyond the edits is told by the next result. One thread at a time: the indexer belongs to the owner's writer.
 """
 
 from __future__ import annotations
@@ -52,7 +52,10 @@ class WordIndex(Words, Protocol):
 
 
 class Indexer:
-    """`open_words` opens the word index, after throwing away what is there if its argument is true."""
+    """`open_words` opens the word index, after throwing away what is there if its argument is true.
+
+    `trouble`: what kept the index from being settled when it was opened, until it is. Each plan tries again.
+    """
 
     def __init__(
         self,
@@ -70,6 +73,7 @@ class Indexer:
         self.embedder = embedder
         self._open_words = open_words
         self._now_ns = now_ns
+        self.trouble: str | None = None
         self._compared = False
         self._queue: deque[int] | None = None  # chunk rows to embed, in order; None: look again
         self._unseen: tuple[Failure, ...] = ()  # what the last look at the disk couldn't look at
@@ -78,10 +82,10 @@ class Indexer:
 
     # Healing
 
-    def settle(self) -> tuple[str, ...]:
-        """Put words and rows back in step, and act on changed fingerprints. Reasons in words; empty when nothing was amiss."""
+    def settle(self) -> None:
+        """Put words and rows back in step, and act on changed fingerprints. Raises StorageFull, IndexDamaged."""
         self._mend()
-        manifest, found = self.manifest, list(self._reasons)
+        manifest, found = self.manifest, self._reasons
         if manifest.meta("words") != self.words.fingerprint:
             if manifest.meta("words") is not None:
                 found.append("words are cut in another way since the last version: the word index is made anew")
@@ -103,9 +107,13 @@ class Indexer:
         self._replay()
         if manifest.meta("links") == "stale":
             self._point(None)
-        found += self._adopt_model()
-        self._reasons = []
-        return tuple(found)
+        self._adopt_model()
+        self.trouble = None
+
+    def told(self) -> tuple[str, ...]:
+        """What was done beyond the edits since this was last asked, in words."""
+        told, self._reasons = tuple(dict.fromkeys(self._reasons)), []
+        return told
 
     def _mend(self) -> None:
         """A word index that failed in this process is made anew before it is used again."""
@@ -120,17 +128,18 @@ class Indexer:
             self._write_words(listed, set(batch) - {note.path for note in listed})
             self.manifest.settled(batch)
 
-    def _adopt_model(self) -> list[str]:
+    def _adopt_model(self) -> None:
         """Vectors of two models are never mixed."""
         if self.embedder is None or self.manifest.meta("model") == self.embedder.fingerprint:
-            return []
+            return
         before = self.manifest.meta("model")
         self.keeper.close()
         self.manifest.drop_vectors(self.embedder.fingerprint, as_of=self._as_of())
         self._queue = None
-        if before is None:
-            return []
-        return [f"the embedding model changed from {before} to {self.embedder.fingerprint}: all passages are embedded again"]
+        if before is not None:
+            self._reasons.append(
+                f"the embedding model changed from {before} to {self.embedder.fingerprint}: all passages are embedded again"
+            )
 
     # Planning
 
@@ -139,6 +148,8 @@ class Indexer:
 
         A vault that isn't there, and folders that can't be listed, remove nothing. `confirmed` lets most of the index be removed.
         """
+        if self.trouble is not None:
+            self.settle()
         known = self.manifest.known()
         seen_ns = self._now_ns()
         paths = None if paths is None else _tidied(paths)
@@ -233,7 +244,8 @@ class Indexer:
 
     def _standing(self, result: ReindexResult) -> ReindexResult:
         failures = (*self._unseen, *rows.failures(self.manifest.connection))
-        return replace(result, failures=failures, failed=len(failures), problems=tuple(rows.problems(self.manifest.connection)))
+        problems = tuple(rows.problems(self.manifest.connection))
+        return replace(result, failures=failures, failed=len(failures), problems=problems, reasons=self.told())
 
     def _point(self, changed: Collection[str] | None) -> None:
         """Say where links lead: those of the changed notes, or all where a name came, went or changed (None)."""
@@ -309,13 +321,14 @@ class Indexer:
         stop: Stop = never,
     ) -> ReindexResult:
         """Settle, plan, words, vectors. `force` reads every note again, and confirms removals unless `confirmed` says otherwise."""
-        reasons = self.settle()
+        self.settle()
         if pending_only:
             result = self._standing(ReindexResult(unchanged=self.manifest.count("notes")))
         else:
             todo = self.plan(paths, force=force, confirmed=force if confirmed is None else confirmed)
             result = self.apply_words(todo, progress, stop)
         embedded = 0 if lex_only else self.apply_vectors(None, progress, stop)
+        reasons = (*result.reasons, *self.told())
         if self.keeper.trouble:
             reasons += (f"the vector index can't be used now, so all vectors are compared: {self.keeper.trouble}",)
         if paths is None and not stop():

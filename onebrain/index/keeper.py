@@ -76,7 +76,7 @@ class VectorKeeper:
                         done += self._step(self._index)
                     except OneBrainError as error:
                         self._recover(self._index, error)
-                        if self._index is None:  # an index that opens and can't be written would be opened again for ever
+                        if not self.is_open:  # an index that opens and can't be written would be opened again for ever
                             break
         if self.is_open and not manifest.count("unserved"):
             self.trouble = None

@@ -28,7 +28,7 @@ from onebrain.models.ports import Embedder
 
 @dataclass(frozen=True, slots=True)
 class IndexStatus:
-    """Facts about an index; None is unknown. Sizes are bytes on disk. `trouble` says why vectors are searched exactly, where they are."""
+    """Facts about an index; None is unknown. Sizes are bytes on disk. `trouble` says what is wrong with it, where something is."""
 
     notes: int | None = None
     passages: int | None = None
@@ -46,13 +46,9 @@ class IndexStatus:
 class Index:
     """An open index. `indexer` is None for a reader. A context manager."""
 
-    def __init__(
-        self, directory: Path, words: WordIndex, indexer: Indexer | None, mine: owner.Owner | None, reasons: tuple[str, ...] = ()
-    ) -> None:
+    def __init__(self, directory: Path, words: WordIndex, indexer: Indexer | None, mine: owner.Owner | None) -> None:
         self.directory = directory
         self.indexer = indexer
-        self.reasons = reasons
-        self.trouble: str | None = None  # what kept the index from being brought in step on opening
         self._words = words
         self._mine = mine
         self._cache = Cache()
@@ -92,7 +88,7 @@ class Index:
                     manifest_bytes=manifest,
                     words_bytes=words,
                     vectors_bytes=vectors,
-                    trouble=self.trouble or (self.indexer.keeper.trouble if self.indexer is not None else None),
+                    trouble=None if self.indexer is None else self.indexer.trouble or self.indexer.keeper.trouble,
                 )
         except OneBrainError as error:
             return IndexStatus(trouble=error.message, manifest_bytes=manifest, words_bytes=words, vectors_bytes=vectors)
@@ -134,11 +130,11 @@ def open_index(
     `server` keeps the vector index on a Chroma server instead of in the directory.
 
     Raises IndexBusy when another process owns it (after `timeout` seconds) and StorageFull when its folder can't be written.
-    A disk that is too full to heal is told in `Index.trouble`: what can be read can still be searched.
+    A disk that is too full to heal is told in `Indexer.trouble`: what can be read can still be searched.
     """
     mine = owner.claim(directory, timeout=timeout)
     try:
-        manifest, reasons = _open_manifest(directory)
+        manifest = _open_manifest(directory)
         place = server.owned_by(directory) if server else directory / "vectors"
         keeper = VectorKeeper(manifest, lambda model: ChromaVectors(place, model=model))
         indexer = Indexer(reader, manifest, lambda anew: _open_words(directory, anew), keeper, embedder, now_ns=now_ns)
@@ -147,9 +143,9 @@ def open_index(
         raise
     index = Index(directory, indexer.words, indexer, mine)
     try:
-        index.reasons = (*reasons, *indexer.settle())
+        indexer.settle()
     except OneBrainError as error:
-        index.trouble = error.message
+        indexer.trouble = error.message
     except BaseException:
         index.close()
         raise
@@ -183,14 +179,16 @@ def _connect(directory: Path) -> sqlite3.Connection:
         return empty()
 
 
-def _open_manifest(directory: Path) -> tuple[Manifest, list[str]]:
+def _open_manifest(directory: Path) -> Manifest:
     try:
-        return Manifest(directory), []
+        return Manifest(directory)
     except IndexDamaged as damage:
         for name in (FILE, f"{FILE}-wal", f"{FILE}-shm"):
             if (directory / name).exists():
                 os.replace(directory / name, directory / f"damaged-{name}")
-        return Manifest(directory), [f"{damage.message} It was put aside as damaged-{FILE}; everything is indexed anew."]
+        manifest = Manifest(directory)
+        manifest.remade = f"{damage.message} It was put aside as damaged-{FILE}; everything is indexed anew."
+        return manifest
 
 
 def _open_words(directory: Path, anew: bool) -> WordIndex:

@@ -14,6 +14,7 @@ from onebrain.errors import OneBrainError
 @dataclass(frozen=True)
 class Applied:
     held_back: str | None = None
+    reasons: tuple[str, ...] = ()
 
 
 class DiskBrain:
@@ -30,6 +31,7 @@ class DiskBrain:
         self.slow = 0.0
         self.stuck = False
         self.held_back: str | None = None
+        self.reasons: tuple[str, ...] = ()
         self.fail: OneBrainError | Exception | None = None
         self.fail_vectors: OneBrainError | None = None
         self._lock = threading.Lock()
@@ -47,7 +49,7 @@ class DiskBrain:
                 progress(0, 1)
             if paths is None:
                 self.words = self.disk()
-                return Applied(self.held_back)
+                return Applied(self.held_back, self.reasons)
             for path in paths:
                 for known in [k for k in self.words if k == path or k.startswith(path + "/")]:
                     del self.words[known]

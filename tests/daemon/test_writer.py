@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -222,6 +223,13 @@ def test_removals_that_were_held_back_are_said_until_they_are_not(start: Start, 
     brain.held_back = None
     one.put_all("timer")
     assert until(lambda: one.held_back is None)
+
+
+def test_why_more_is_done_than_the_edits_called_for_is_logged(start: Start, brain: DiskBrain, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    brain.reasons = ("notes are read in another way since the last version: all are read again",)
+    start()
+    assert brain.reasons[0] in caplog.messages
 
 
 def test_a_vault_that_is_not_there_holds_everything_back(start: Start, brain: DiskBrain, vault: Path, soon: None) -> None:

@@ -82,7 +82,8 @@ class Rig:
     def reopen(self) -> tuple[str, ...]:
         self.indexer.close()
         self.open()
-        return self.indexer.settle()
+        self.indexer.settle()
+        return self.indexer.told()
 
     @contextmanager
     def snapshot(self) -> Iterator[Snapshot]:

@@ -19,6 +19,7 @@ from index_rig import Rig, Vault, equal
 
 from onebrain.errors import IndexBusy, IndexDamaged, OneBrainError, StorageFull
 from onebrain.index import rows
+from onebrain.index.lexical import LexicalIndex
 from onebrain.index.manifest import FILE
 from onebrain.index.opening import Index, open_index, read_index
 from onebrain.index.reading import VaultReader
@@ -94,7 +95,7 @@ def kill_at_random(base: Path, seed: int) -> None:
         process.stdout.close()
         process.stderr.close()
     with opened(base) as index:
-        assert index.indexer is not None and index.trouble is None
+        assert index.indexer is not None and index.indexer.trouble is None
         index.indexer.reindex()
         equal(index.indexer)
 
@@ -309,9 +310,9 @@ def test_a_damaged_word_index_is_made_anew_from_the_manifest(tmp_path: Path) -> 
         file.chmod(0o600)
     embedder = HashEmbedder()
     with opened(tmp_path, embedder) as index:
-        assert any("made anew" in reason for reason in index.reasons)
         assert index.indexer is not None
         equal(index.indexer)
+        assert any("made anew" in reason for reason in index.indexer.reindex().reasons)
         assert embedder.embedded == []
 
 
@@ -336,6 +337,46 @@ def test_a_word_index_that_fails_at_work_is_made_anew_by_the_next_sync(tmp_path:
         equal(index.indexer)
 
 
+@pytest.mark.parametrize("first", ["words", "reindex"])
+def test_why_all_is_read_again_is_told_by_the_first_result_and_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: str) -> None:
+    """The daemon and a question bring words in step, `search reindex` does all."""
+    grown(tmp_path, 3)
+    with opened(tmp_path) as index:
+        assert index.indexer is not None
+        assert index.indexer.reindex().reasons == ()
+    monkeypatch.setattr("onebrain.index.reading.CHUNKER_VERSION", 99)
+    with opened(tmp_path) as index:
+        assert index.indexer is not None
+        result = index.indexer.reindex() if first == "reindex" else index.indexer.apply_words(index.indexer.plan())
+        assert result.updated == 3 and len(result.reasons) == 1 and "read in another way" in result.reasons[0]
+        assert index.indexer.reindex().reasons == ()
+
+
+def test_what_could_not_be_healed_on_opening_is_told_until_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    grown(tmp_path, 3)
+    with opened(tmp_path) as index:
+        assert index.indexer is not None
+        index.indexer.reindex()
+        index.indexer.words.replace([], ["n01.md"])
+
+    def refuse(self: object, *args: object, **options: object) -> None:
+        raise StorageFull("the disk is full")
+
+    monkeypatch.setattr(LexicalIndex, "replace", refuse)
+    with opened(tmp_path) as index:
+        assert index.indexer is not None
+        assert index.status().trouble == "the disk is full"
+        with pytest.raises(StorageFull):
+            index.indexer.apply_words(index.indexer.plan())
+        assert index.status().trouble == "the disk is full"
+        assert ask(index, "Note 1 The word1 was said.")[0].startswith("n01.md#"), "what can be read is still searched"
+        monkeypatch.undo()
+        reasons = index.indexer.apply_words(index.indexer.plan()).reasons
+        assert "drifted in 1 notes" in reasons[0]
+        assert index.status().trouble is None
+        equal(index.indexer)
+
+
 def test_a_word_index_that_drifted_is_put_right(tmp_path: Path) -> None:
     rig = Rig(tmp_path)
     for i in range(4):
@@ -356,9 +397,10 @@ def test_a_damaged_manifest_is_put_aside_and_everything_indexed_anew(tmp_path: P
     (tmp_path / "index" / FILE).write_bytes(content)
     with opened(tmp_path) as index:
         assert index.indexer is not None
+        result = index.indexer.reindex()
+        assert result.added == 12
         if content:
-            assert "put aside" in index.reasons[0]
-        assert index.indexer.reindex().added == 12
+            assert "put aside" in result.reasons[0]
         equal(index.indexer)
 
 
@@ -535,7 +577,7 @@ def test_a_full_disk_is_said_and_the_old_index_stays_whole(tmp_path: Path) -> No
             assert ask(index, "Note 7 The word7 was said.")[0].startswith("n07.md#"), "while it is full"
         ballast.unlink()
         with opened(tmp_path) as index:
-            assert index.indexer is not None and index.trouble is None
+            assert index.indexer is not None and index.indexer.trouble is None
             assert index.indexer.reindex().failed == 0
             equal(index.indexer)
 

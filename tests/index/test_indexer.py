@@ -441,7 +441,8 @@ def test_another_model_embeds_all_again_and_says_why(rig: Rig) -> None:
     other = HashEmbedder()
     other.fingerprint = "hash-3gram-2"
     rig.indexer.embedder = other
-    reasons = rig.indexer.settle()
+    rig.indexer.settle()
+    reasons = rig.indexer.told()
     assert len(reasons) == 1 and "hash-3gram-1 to hash-3gram-2" in reasons[0]
     assert rig.manifest.count("pending") == 3
     assert rig.indexer.apply_vectors() == 3 and len(other.embedded) == 3

@@ -216,7 +216,7 @@ def test_status_tells_what_is_known_and_memory_is_given_back(tmp_path: Path) -> 
         empty = nobody.status()
         assert (empty.notes, empty.as_of, empty.manifest_bytes, empty.vectors_bytes) == (0, None, None, None)
     with open_index(tmp_path / "index", VaultReader(vault.root), embedder=HashEmbedder()) as index:
-        assert index.indexer is not None and index.reasons == () and index.trouble is None
+        assert index.indexer is not None and index.indexer.told() == () and index.status().trouble is None
         index.indexer.reindex(lex_only=True)
         assert (index.status().passages, index.status().pending, index.status().vectors_bytes) == (2, 2, None)
         assert not index.indexer.keeper.is_open, "Chroma is not even imported while there is nothing to put into it"
