@@ -10,13 +10,14 @@ import pytest
 ROOT = Path(__file__).parent.parent / "onebrain"
 BELOW = {
     "errors": set(),
-    "config": {"errors"},
+    "disk": {"errors"},
+    "config": {"errors", "disk"},
     "text": {"errors"},
     "vault": {"errors", "config", "text"},
-    "models": {"errors", "text"},
-    "index": {"errors", "config", "text", "vault", "models"},
+    "models": {"errors", "disk", "text"},
+    "index": {"errors", "disk", "config", "text", "vault", "models"},
     "search": {"errors", "config", "text", "vault", "models"},
-    "memory": {"errors", "config", "text", "vault", "models", "search"},
+    "memory": {"errors", "disk", "config", "text", "vault", "models", "search"},
     "render": {"errors", "config", "text", "vault", "search", "memory"},
     "brain": {"errors", "config", "text", "vault", "models", "index", "search", "memory"},
     "evaluate": {"errors", "config", "text", "vault", "search", "render", "brain"},

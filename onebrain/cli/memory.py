@@ -11,6 +11,7 @@ from typing import Annotated, cast
 import typer
 
 from onebrain.cli.base import App, Json, NoDaemon, Quiet, Session, session
+from onebrain.disk import replace_file
 from onebrain.errors import BadRequest, OneBrainError
 from onebrain.memory import facts, keeper, scallop, skill
 from onebrain.memory.activation import Strength, prominence, state
@@ -18,7 +19,6 @@ from onebrain.memory.facts import MemoryBrain
 from onebrain.memory.keeper import Kept
 from onebrain.memory.memories import TYPES, Memory, MemoryShelf, folder
 from onebrain.memory.remember import Statement
-from onebrain.memory.store import write_text
 from onebrain.render.json import dumps
 from onebrain.render.plain import clean, clip, one_line
 from onebrain.text.dates import parse_day
@@ -229,7 +229,7 @@ def export(
     target = current.terminal.cwd / file
     if target.exists():
         raise BadRequest(f"{target} is already there.", hint="Name another file.")
-    write_text(target, text)
+    replace_file(target, text)
     current.give(lambda: {"file": str(target), "memories": len(rows)}, lambda: f"{len(rows)} memories written to {target}\n")
 
 

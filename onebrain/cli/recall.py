@@ -14,6 +14,7 @@ from onebrain import config as configuration
 from onebrain.cli.base import App, Group, Json, NoDaemon, Quiet, Session, session
 from onebrain.cli.words import Spellings, sort
 from onebrain.config import Config
+from onebrain.disk import replace_file
 from onebrain.errors import BadRequest, OneBrainError, VaultNotFound
 from onebrain.memory import claude_mem, export
 from onebrain.memory.audit import EXPORT, MEMORY, read_archive
@@ -21,7 +22,6 @@ from onebrain.memory.claude_mem import GATE, Worker
 from onebrain.memory.recall import TOP, LayerOne, LayerState, SemanticHit, keywords, refusal
 from onebrain.memory.recall import recall as reconcile
 from onebrain.memory.recall_text import data, text
-from onebrain.memory.store import write_text
 from onebrain.render.plain import clean
 from onebrain.search.question import Filters, Request
 
@@ -211,7 +211,7 @@ def export_(
     before = file.read_bytes().decode("utf-8", errors="surrogateescape") if file.exists() else None
     after, added = export.appended(before, records, f"{datetime.now(UTC).replace(tzinfo=None).isoformat(timespec='seconds')}Z")
     if after != before:
-        write_text(file, after)
+        replace_file(file, after)
     current.give(lambda: {"file": str(file), "added": added, "records": len(records)}, lambda: f"{added} record(s) appended to {file}\n")
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import io
-import os
 import re
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from onebrain.config.reading import FILE_NAME
 from onebrain.config.section import compose, read_text
-from onebrain.errors import BadConfig, ConfigProblem, StorageFull
+from onebrain.disk import replace_file
+from onebrain.errors import BadConfig, ConfigProblem
 
 COMMENTED = """\
 # How onebrain reads this vault. Every line is optional; remove the `#` to change a value.
@@ -118,28 +117,8 @@ def _round_trip(text: str) -> Any:
 
 
 def _replace(file: Path, text: str, *, like: str = "") -> None:
-    """Write beside the file and rename over it; a link keeps pointing to the file it named."""
-    target = Path(os.path.realpath(file))
+    """Write the file, with the line ends of `like`."""
     if "\r\n" in like:
         text = text.replace("\r\n", "\n").replace("\n", "\r\n")
-    try:
-        mode = target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_umask()
-        with tempfile.NamedTemporaryFile("wb", dir=target.parent, prefix=f".{target.name}.", delete=False) as out:
-            out.write(text.encode())
-            out.flush()
-            os.fsync(out.fileno())
-        try:
-            os.chmod(out.name, mode)
-            os.replace(out.name, target)
-        except OSError:
-            os.unlink(out.name)
-            raise
-    except OSError as error:
-        hint = "Make room or make it writable. The file is optional: --vault DIR or ONEBRAIN_VAULT names a vault without it."
-        raise StorageFull(f"{target} can't be written: {error.strerror}.", hint=hint) from error
-
-
-def _umask() -> int:
-    current = os.umask(0)
-    os.umask(current)
-    return current
+    hint = "Make room or make it writable. The file is optional: --vault DIR or ONEBRAIN_VAULT names a vault without it."
+    replace_file(file, text, hint=hint)

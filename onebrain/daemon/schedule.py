@@ -6,7 +6,6 @@ time that has come, once in all for several it missed while nobody was awake, an
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -16,7 +15,8 @@ from croniter import croniter
 
 from onebrain.config import Scheduled
 from onebrain.daemon import client
-from onebrain.errors import StorageFull
+from onebrain.disk import replace_file
+from onebrain.errors import NoteUnreadable
 
 LATE = timedelta(days=1)  # an `at` missed by more than this is history, not a reminder
 CLOCK_WAS_WRONG = timedelta(days=1)  # further back than this the last run was noted under a wrong clock
@@ -117,15 +117,11 @@ def _quoted(word: str) -> str:
 def append(vault: Path, logs: str, argv: Sequence[str], answer: str, now: datetime) -> Path:
     """Add an answer to the day's log, atomically: a reader (or a sync tool) sees the old file or the new one."""
     path = vault / log_path(logs, now.date())
-    if not path.resolve().is_relative_to(vault.resolve()):
-        raise StorageFull(f"{path} lies outside the vault: the answer isn't written.", hint="Correct folders.logs in onebrain.yml.")
-    fresh = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        before = path.read_text(encoding="utf-8") if path.exists() else None
-        fresh.write_text(logged(before, argv, answer, now), encoding="utf-8")
-        os.replace(fresh, path)
+        before = path.read_bytes().decode("utf-8", "surrogateescape")
+    except FileNotFoundError:
+        before = None
     except OSError as refused:
-        fresh.unlink(missing_ok=True)
-        raise StorageFull(f"The answer could not be written to {path}: {refused.strerror or refused}.") from refused
+        raise NoteUnreadable(f"{path} can't be read, so the answer isn't added: {refused.strerror or refused}.") from refused
+    replace_file(path, logged(before, argv, answer, now), within=vault)
     return path

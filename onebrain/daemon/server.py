@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from onebrain import __version__
 from onebrain.daemon import client, wire
+from onebrain.disk import replace_file
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -131,7 +132,7 @@ class Server:
             self._listener, self._token = socket.create_server(("127.0.0.1", 0), backlog=128), secrets.token_hex(32)
             address |= {"port": self._listener.getsockname()[1], "token": self._token}
         for path in self.addresses():
-            _write_private(path, json.dumps(address))
+            replace_file(path, json.dumps(address), mode=0o600)
         self._accepting = threading.Thread(target=self._accept, name="onebrain-accept", daemon=True)
         self._accepting.start()
 
@@ -295,11 +296,3 @@ def _listen_unix(path: Path) -> socket.socket:
         listener.close()
         raise
     return listener
-
-
-def _write_private(path: Path, text: str) -> None:
-    fresh = path.with_suffix(f".{os.getpid()}.tmp")
-    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with open(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-    os.replace(fresh, path)

@@ -34,7 +34,8 @@ from onebrain.daemon.schedule import next_time
 from onebrain.daemon.server import Call, Newer, Run, Server
 from onebrain.daemon.watcher import Watcher
 from onebrain.daemon.writer import Engine, Writer
-from onebrain.errors import OneBrainError
+from onebrain.disk import replace_file
+from onebrain.errors import OneBrainError, StorageFull
 from onebrain.models import heap
 
 log = logging.getLogger(__name__)
@@ -420,12 +421,10 @@ def _read_runs(path: Path) -> Mapping[str, datetime]:
 
 
 def _write_runs(path: Path, runs: Mapping[str, datetime]) -> None:
-    fresh = path.with_suffix(".tmp")
     try:
-        fresh.write_text(json.dumps({name: when.isoformat() for name, when in runs.items()}), encoding="utf-8")
-        os.replace(fresh, path)
-    except OSError as full:
-        log.warning("what was run can't be remembered: %s", full)
+        replace_file(path, json.dumps({name: when.isoformat() for name, when in runs.items()}))
+    except StorageFull as full:
+        log.warning("what was run can't be remembered: %s", full.message)
 
 
 def memory_mb() -> float | None:

@@ -11,13 +11,13 @@ from datetime import date
 from pathlib import Path
 
 from onebrain.config import Config
+from onebrain.disk import replace_file
 from onebrain.errors import BadRequest
 from onebrain.memory import remember
 from onebrain.memory.activation import Strength
 from onebrain.memory.memories import Memory, folder
 from onebrain.memory.remember import Statement
 from onebrain.memory.scallop import Dump, Row
-from onebrain.memory.store import write_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def confirm(config: Config, memory: Memory, today: date, content: str | None = N
     if memory.superseded:
         raise BadRequest(f"{memory.id} is superseded, so it can't be confirmed.", hint="Add what holds now.")
     file = config.vault / memory.path
-    write_text(file, remember.confirmed(_text(file), memory, today, content))
+    replace_file(file, remember.confirmed(_text(file), memory, today, content), within=config.vault)
     return Kept("confirmed", memory.id, memory.path, memory.strength.confirmed + 1)
 
 
@@ -65,8 +65,8 @@ def supersede(config: Config, memories: Sequence[Memory], old: Memory, new: Memo
     if path == old.path:
         raise BadRequest("A memory can't supersede itself.")
     successor, former = config.vault / path, config.vault / old.path
-    write_text(successor, remember.superseding(_text(successor), old.id, today))
-    write_text(former, remember.superseded(_text(former), name, today))
+    replace_file(successor, remember.superseding(_text(successor), old.id, today), within=config.vault)
+    replace_file(former, remember.superseded(_text(former), name, today), within=config.vault)
     return Kept("superseded", old.id, old.path, old.strength.confirmed, name)
 
 
@@ -87,7 +87,7 @@ def bring(config: Config, dump: Dump, memories: Sequence[Memory], *, dry_run: bo
     names = {row.id: name for name, row in chosen}
     for name, row in chosen if not dry_run else ():
         statement = replace(row.statement, superseded_by=names.get(row.replaced_by or ""))
-        write_text(folder(config) / f"{name}.md", remember.note_text(statement))
+        replace_file(folder(config) / f"{name}.md", remember.note_text(statement), within=config.vault)
     return Imported(tuple(names.values()), left_out)
 
 
@@ -114,7 +114,7 @@ def one(memories: Sequence[Memory], wanted: str) -> Memory:
 def _new(config: Config, statement: Statement, memories: Sequence[Memory]) -> Kept:
     name = remember.name_for(statement.content, [memory.id for memory in memories])
     file = folder(config) / f"{name}.md"
-    write_text(file, remember.note_text(statement))
+    replace_file(file, remember.note_text(statement), within=config.vault)
     return Kept("added", name, file.relative_to(config.vault).as_posix())
 
 

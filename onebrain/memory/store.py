@@ -1,35 +1,11 @@
-"""Memories as Markdown notes: read liberally from `[agent]/memory/`, written atomically, one note each.
-
-What must stay true: a write touches the one note it is about, and of that note only the keys it means to change: comments, unknown keys,
-their order and the body stay byte for byte. A note is replaced whole or not at all.
-"""
+"""The text of a memory's note with some of its keys changed: comments, unknown keys, their order and the body stay byte for byte."""
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from collections.abc import Mapping
-from pathlib import Path
 
 _KEY = re.compile(r"^(?P<key>[A-Za-z_][\w-]*)\s*:")
-
-
-def write_text(path: Path, text: str) -> None:
-    """Replaces a file as one step; keeps its permissions. Text that came from odd bytes goes back as them."""
-    mode = path.stat().st_mode & 0o777 if path.exists() else 0o644
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".onebrain-", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(text.encode("utf-8", errors="surrogateescape"))
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, mode)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
 
 
 def with_keys(text: str, changes: Mapping[str, str]) -> str:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -129,8 +130,19 @@ def test_the_log_of_a_day_as_the_original_writes_it(tmp_path: Path) -> None:
     assert [p.name for p in path.parent.iterdir()] == ["2026-06-01-search.md"]
 
 
+def test_a_log_that_others_have_written_in_stays_as_it_is_but_for_the_answer(tmp_path: Path) -> None:
+    path = schedule.append(tmp_path, "07-logs", ("search", "x"), "one", NOON)
+    path.write_bytes(path.read_bytes() + "\r\ncafé\r\n".encode("latin-1"))
+    path.chmod(0o600)
+    before = path.read_bytes()
+    schedule.append(tmp_path, "07-logs", ("search", "x"), "two", NOON)
+    after = path.read_bytes()
+    assert after.startswith(before.rstrip()) and after.endswith(b"\n\ntwo\n")
+    assert os.name == "nt" or path.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_log_never_leaves_the_vault(tmp_path: Path) -> None:
     (tmp_path / "vault").mkdir()
-    with pytest.raises(StorageFull, match="outside the vault"):
+    with pytest.raises(StorageFull, match="lies outside"):
         schedule.append(tmp_path / "vault", "../elsewhere", ("search", "x"), "y", NOON)
     assert not (tmp_path / "elsewhere").exists()

@@ -349,6 +349,26 @@ def test_other_notes_and_unknown_keys_are_left_alone(shell: Shell) -> None:
     assert [path.name for path in (shell.cwd / MEMORY).iterdir()] == ["bees.md"]
 
 
+def test_confirming_a_linked_memory_changes_the_note_that_the_link_names(shell: Shell) -> None:
+    real = shell.note("03-knowledge/bees.md", "---\ntype: fact\n---\nUser keeps bees.\n")
+    link = shell.note(f"{MEMORY}/bees.md", "")
+    link.unlink()
+    link.symlink_to("../../03-knowledge/bees.md")
+    assert shell("memory", "confirm", "bees").code == 0
+    assert link.is_symlink() and "confirmed: 2\n" in real.read_text()
+
+
+def test_a_link_that_leads_out_of_the_vault_is_not_written_through(shell: Shell, tmp_path_factory: pytest.TempPathFactory) -> None:
+    outside = tmp_path_factory.mktemp("outside") / "notes.md"
+    outside.write_text("User keeps bees.\n")
+    link = shell.note(f"{MEMORY}/bees.md", "")
+    link.unlink()
+    link.symlink_to(outside)
+    ran = shell("memory", "confirm", "bees")
+    assert ran.code == 1 and "lies outside" in ran.err
+    assert outside.read_text() == "User keeps bees.\n" and link.is_symlink()
+
+
 def test_a_memory_without_frontmatter_can_be_confirmed(shell: Shell) -> None:
     shell.note(f"{MEMORY}/bees.md", "User keeps bees.\n")
     assert shell("memory", "confirm", "bees.md").code == 0
