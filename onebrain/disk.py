@@ -1,12 +1,15 @@
-"""What every room that writes needs of a disk: a file replaced whole, whatever happens meanwhile."""
+"""What every room that writes needs of a disk: a file replaced whole, and a lock that ends with the process that holds it."""
 
 from __future__ import annotations
 
 import os
 import stat
+import sys
 from pathlib import Path
 
 from onebrain.errors import StorageFull
+
+_LOCKED_BYTE = 1 << 30  # Windows locks bytes, and a locked byte can't be read: lock one far behind the text
 
 
 def replace_file(path: Path, text: str, *, mode: int | None = None, within: Path | None = None, hint: str | None = None) -> None:
@@ -43,3 +46,37 @@ def _mode(file: Path) -> int | None:
         return stat.S_IMODE(file.stat().st_mode)
     except FileNotFoundError:
         return None
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def try_lock(descriptor: int) -> bool:
+        """Lock the open file against every other descriptor of it, of this process as well; False where another holds it."""
+        os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        finally:
+            os.lseek(descriptor, 0, os.SEEK_SET)
+        return True
+
+    def unlock(descriptor: int) -> None:
+        os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def try_lock(descriptor: int) -> bool:
+        """Lock the open file against every other descriptor of it, of this process as well; False where another holds it."""
+        # flock, not lockf: lockf's lock is lost as soon as any descriptor of the file is closed, and is no bar within one process.
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def unlock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_UN)

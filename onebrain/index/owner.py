@@ -9,16 +9,15 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import sys
 import time
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 
+from onebrain.disk import try_lock, unlock
 from onebrain.errors import IndexBusy, StorageFull
 
 LOCK_FILE = "owner.lock"
-_LOCKED_BYTE = 1 << 30  # Windows locks bytes, and a locked byte can't be read: lock one far behind the text
 _RETRY_SECONDS = 0.02
 
 
@@ -37,7 +36,7 @@ class Owner:
         """Safe to call twice. The file stays: removing it would let two processes lock two files of one name."""
         if self._descriptor is not None:
             descriptor, self._descriptor = self._descriptor, None
-            _unlock(descriptor)
+            unlock(descriptor)
             os.close(descriptor)
 
     def __enter__(self) -> Owner:
@@ -84,7 +83,7 @@ def _attempt(directory: Path) -> Owner | None:
             f"The index folder {directory} can't be written: {error.strerror or error}.",
             hint="Check its permissions and the free space of its disk, or choose another folder with ONEBRAIN_DATA_DIR.",
         ) from error
-    if not _lock(descriptor):
+    if not try_lock(descriptor):
         os.close(descriptor)
         return None
     if not _is_same_file(descriptor, file):  # somebody removed the file between opening and locking it
@@ -105,35 +104,3 @@ def _is_same_file(descriptor: int, file: Path) -> bool:
         return os.path.samestat(os.fstat(descriptor), file.stat())
     except FileNotFoundError:
         return False
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(descriptor: int) -> bool:
-        os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        finally:
-            os.lseek(descriptor, 0, os.SEEK_SET)
-        return True
-
-    def _unlock(descriptor: int) -> None:
-        os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
-        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
-
-else:
-    import fcntl
-
-    def _lock(descriptor: int) -> bool:
-        # flock, not lockf: lockf's lock is lost as soon as any descriptor of the file is closed, and is no bar within one process.
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
-
-    def _unlock(descriptor: int) -> None:
-        fcntl.flock(descriptor, fcntl.LOCK_UN)

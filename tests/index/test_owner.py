@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from onebrain.disk import try_lock
 from onebrain.errors import IndexBusy, StorageFull
-from onebrain.index import owner
 from onebrain.index.owner import LOCK_FILE, claim, holder
 
 HOLD = """
@@ -83,14 +83,12 @@ def test_what_the_file_says_decides_nothing(tmp_path: Path) -> None:
 
 
 def test_a_removed_lock_file_is_noticed_while_claiming(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = owner._lock
-
     def remove_first(descriptor: int) -> bool:
-        monkeypatch.setattr(owner, "_lock", real)
+        monkeypatch.undo()
         (tmp_path / LOCK_FILE).unlink()
-        return real(descriptor)
+        return try_lock(descriptor)
 
-    monkeypatch.setattr(owner, "_lock", remove_first)
+    monkeypatch.setattr("onebrain.index.owner.try_lock", remove_first)
     with claim(tmp_path, timeout=5), pytest.raises(IndexBusy):
         claim(tmp_path)
 
