@@ -13,10 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from onebrain.errors import NoteUnreadable
 from onebrain.memory.activation import DIRECT, relevance, topic
 from onebrain.memory.notes import Page, day_of, read_page
 from onebrain.memory.words import Keyword, keyword, ready
 from onebrain.text.analysis import fold
+from onebrain.vault.files import read
 
 MEMORY = "memory"
 EXPORT = "semantic_export.md"
@@ -106,9 +108,9 @@ def read_archive(project: Path) -> Archive:
     for path in sorted(_notes(root)):
         name = path.relative_to(project).as_posix()
         try:
-            page = read_page(path.read_bytes())
-        except OSError as error:
-            problems.append(f"{name} can't be read ({error.strerror or error}).")
+            page = read_page(read(project, name))
+        except NoteUnreadable as error:
+            problems.append(f"{error.message.rstrip('.')}.")
             continue
         problems += [f"{name}: {problem}." for problem in page.problems]
         if not page.body.strip():

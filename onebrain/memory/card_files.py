@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
+from onebrain.errors import NoteUnreadable
 from onebrain.memory.cards import Card, SessionEvent
 from onebrain.memory.notes import ReadOnce, day_of, number, read_page
 from onebrain.memory.words import Text
@@ -74,10 +75,9 @@ def _each(cache: ReadOnce[_T], project: Path, folder: str, pattern: str, problem
     for path in sorted((project / ROOT / folder).glob(pattern)):
         name = path.relative_to(project).as_posix()
         try:
-            if path.is_file():
-                found.append((name, cache.get(path, name)))
-        except OSError as error:
-            problems.append(f"{name}: can't be read ({error.strerror or error})")
+            found.append((name, cache.get(project, name)))
+        except NoteUnreadable as error:
+            problems.append(error.message.rstrip("."))
     return found
 
 

@@ -11,6 +11,7 @@ from datetime import date, datetime, timedelta
 from pathlib import Path, PurePosixPath
 
 from onebrain.config import Config
+from onebrain.errors import NoteUnreadable
 from onebrain.memory.activation import Strength
 from onebrain.memory.notes import Page, ReadOnce, number, read_page
 from onebrain.vault.library import NoteRecord
@@ -95,10 +96,12 @@ class MemoryShelf:
             if any(part.startswith(".") for part in inside.parts):
                 continue
             try:
-                modified = datetime.fromtimestamp(path.stat().st_mtime).date()
-                found.append(memory_of(inside.as_posix(), self.files.get(path, path.name), modified))
-            except OSError as error:
-                problems.append(f"{inside.as_posix()} can't be read ({error.strerror or error}).")
+                page = self.files.get(config.vault, inside.as_posix())
+                found.append(memory_of(inside.as_posix(), page, datetime.fromtimestamp(path.stat().st_mtime).date()))
+            except NoteUnreadable as error:
+                problems.append(f"{error.message.rstrip('.')}.")
+            except FileNotFoundError:
+                continue  # deleted between the look and the reading
         return found, problems
 
 

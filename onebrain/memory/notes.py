@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Generic, TypeVar
 
 from onebrain.text.dates import first_day
+from onebrain.vault import files
 from onebrain.vault.files import decode
 from onebrain.vault.frontmatter import Frontmatter, read, text_of, texts
 from onebrain.vault.note import Value
@@ -80,16 +81,15 @@ def number(text: object, default: float) -> float:
 
 @dataclass(slots=True)
 class ReadOnce(Generic[_T]):
-    """Parsed files by path, read again only when their size or time changed. `read` is given the name and the bytes of a file."""
+    """Parsed files of a folder, read again only when they changed. `parse` is given a file's path in the folder and its bytes."""
 
-    read: Callable[[str, bytes], _T]
-    kept: dict[Path, tuple[tuple[int, int], _T]] = field(default_factory=dict)
+    parse: Callable[[str, bytes], _T]
+    kept: dict[Path, tuple[files.Stat | None, _T]] = field(default_factory=dict)
 
-    def get(self, path: Path, name: str) -> _T:
-        """Raises OSError where the file can't be read."""
-        stat = path.stat()
-        mark = (stat.st_mtime_ns, stat.st_size)
-        known = self.kept.get(path)
-        if known is None or known[0] != mark:
-            known = self.kept[path] = (mark, self.read(name, path.read_bytes()))
+    def get(self, root: Path, path: str) -> _T:
+        """Raises NoteUnreadable, with the reason in words, also for a link that leads out of `root`."""
+        mark = files.stat(root, path)
+        known = self.kept.get(root / path)
+        if known is None or mark is None or known[0] != mark:
+            known = self.kept[root / path] = (mark, self.parse(path, files.read(root, path)))
         return known[1]

@@ -231,6 +231,17 @@ def test_bad_event_lines_are_skipped_and_counted(project: Path) -> None:
     assert Shelf().load(project).problems == (".claude/memory/events/zoe.jsonl: 3 of 4 lines can't be read",)
 
 
+@pytest.mark.parametrize("folder", ["cards", "events"])
+def test_a_link_that_leads_out_of_the_project_is_not_read(project: Path, tmp_path_factory: pytest.TempPathFactory, folder: str) -> None:
+    outside = tmp_path_factory.mktemp("outside") / "secret"
+    outside.write_text('{"timestamp": 1773050400000, "type": "Write", "message": "the pool password"}\n', encoding="utf-8")
+    link = project / ".claude/memory" / folder / ("pool.md" if folder == "cards" else "pool.jsonl")
+    link.symlink_to(outside)
+    memory = Shelf().load(project)
+    assert memory.problems == (f"{link.relative_to(project).as_posix()} leads out of the vault",)
+    assert not any("password" in text for text in ask(memory, "pool password"))
+
+
 def test_words_without_spaces_are_found(project: Path) -> None:
     (project / ".claude/memory/cards/th.md").write_text("# เราเลิกใช้คิวข้อความ\n", encoding="utf-8")
     assert titles(Shelf().load(project), "คิว") == ["[note] เราเลิกใช้คิวข้อความ"]

@@ -358,14 +358,16 @@ def test_confirming_a_linked_memory_changes_the_note_that_the_link_names(shell: 
     assert link.is_symlink() and "confirmed: 2\n" in real.read_text()
 
 
-def test_a_link_that_leads_out_of_the_vault_is_not_written_through(shell: Shell, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_a_link_out_of_the_vault_is_neither_read_nor_written_through(shell: Shell, tmp_path_factory: pytest.TempPathFactory) -> None:
     outside = tmp_path_factory.mktemp("outside") / "notes.md"
     outside.write_text("User keeps bees.\n")
     link = shell.note(f"{MEMORY}/bees.md", "")
     link.unlink()
     link.symlink_to(outside)
     ran = shell("memory", "confirm", "bees")
-    assert ran.code == 1 and "lies outside" in ran.err
+    assert ran.code == 2 and "no memory 'bees'" in ran.err
+    listed = shell("memory", "search", "bees")
+    assert "leads out of the vault" in listed.err and "keeps bees" not in listed.out + listed.err
     assert outside.read_text() == "User keeps bees.\n" and link.is_symlink()
 
 

@@ -168,6 +168,15 @@ def test_every_claim_is_cited_and_stands_there(project: Path) -> None:
         assert claim.quote in (project / path).read_text(encoding="utf-8").splitlines()[int(line) - 1]
 
 
+def test_a_link_that_leads_out_of_the_project_is_not_read(project: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    outside = tmp_path_factory.mktemp("outside") / "diary.md"
+    outside.write_text("We dropped kafka because of the password.\n", encoding="utf-8")
+    (project / "memory" / "diary.md").symlink_to(outside)
+    archive = read_archive(project)
+    assert archive.problems == ("memory/diary.md leads out of the vault.",)
+    assert "password" not in text(ask(project, "why did we drop kafka"))
+
+
 def test_a_failed_layer_one_is_named(project: Path) -> None:
     """Seed 001, "Failure modes": "MCP times out: report Layer 2 results only, note the MCP failure."."""
     found = ask(project, "why did we drop kafka", LayerOne("claude-mem", LayerState.FAILED, "timed out after 3 s"))
