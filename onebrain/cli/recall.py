@@ -244,7 +244,7 @@ def _project(current: Session, project: Path | None, config: Config | None) -> P
 def _worker(current: Session) -> Worker:
     env = current.terminal.env
     home = Path(env.get("CLAUDE_MEM_DATA_DIR") or Path(env.get("HOME") or Path.home()) / ".claude-mem")
-    settings = home / "settings.json"
+    settings = current.terminal.cwd / home / "settings.json"
     known = settings.read_text(encoding="utf-8", errors="replace") if settings.is_file() else None
     uid = os.getuid() if hasattr(os, "getuid") else 77  # as claude-mem does where there is none
     return Worker.located(env, uid, known)

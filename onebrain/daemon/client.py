@@ -24,8 +24,17 @@ if TYPE_CHECKING:
 ANSWERED_BY_DAEMON = frozenset({"search", "recall", "cards", "memory", "qmd", "qmd-reindex"})
 CHANGES_NOTES = frozenset({"memory"})  # sent once and never again by ourselves: a lost answer doesn't mean it wasn't done
 ENVIRONMENT = frozenset(
-    {"NO_COLOR", "FORCE_COLOR", "TERM", "COLORTERM", "COLUMNS", "SKILL_ARGS", "CLAUDE_MEM_API_KEY", "CLAUDE_MEM_URL", "LANG", "LC_ALL"}
+    {
+        "CLAUDE_MEM_API_KEY",
+        "CLAUDE_MEM_DATA_DIR",
+        "CLAUDE_MEM_WORKER_HOST",
+        "CLAUDE_MEM_WORKER_PORT",
+        "HOME",
+        "NO_COLOR",
+        "SKILL_ARGS",
+    }
 )
+"""What commands read of their environment besides our own ONEBRAIN_*, no more and no less: a test compares them."""
 CONNECT_SECONDS = 2.0
 SILENCE_SECONDS = 5.0  # then a second connection asks whether the daemon is alive at all
 RESTART_SECONDS = 8.0  # how long to wait for an older daemon to be replaced

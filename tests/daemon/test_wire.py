@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import ast
+import importlib
 import io
 import json
 import subprocess
@@ -10,6 +12,8 @@ import pytest
 
 from onebrain import __version__, config
 from onebrain.daemon import client, wire
+
+PACKAGE = Path(client.__file__).parent.parent
 
 
 @pytest.mark.parametrize(
@@ -103,8 +107,28 @@ def test_an_unreadable_address_is_no_address(tmp_path: Path) -> None:
 def test_the_request_carries_no_secret_and_little_environment(tmp_path: Path) -> None:
     env = {"OPENAI_API_KEY": "sk-1", "AWS_SECRET": "x", "ONEBRAIN_VAULT": "v", "NO_COLOR": "1", "COLUMNS": "42", "PATH": "/bin"}
     request = client.command(["search", "x"], env, str(tmp_path))
-    assert request["env"] == {"ONEBRAIN_VAULT": "v", "NO_COLOR": "1", "COLUMNS": "42"}
+    assert request["env"] == {"ONEBRAIN_VAULT": "v", "NO_COLOR": "1"}
     assert request["width"] == 42 and request["version"] == __version__ and request["stdin"] is None
+
+
+def test_what_commands_read_of_their_environment_travels_and_nothing_else() -> None:
+    read: set[str] = set()
+    for path in [*PACKAGE.glob("cli/*.py"), *PACKAGE.glob("memory/*.py")]:
+        constants = vars(importlib.import_module(f"onebrain.{path.parent.name}.{path.stem}"))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            name = _variable(node)
+            if name is not None:
+                read.add(name.value if isinstance(name, ast.Constant) else constants[name.id])
+    assert {name for name in read if not name.startswith("ONEBRAIN_")} == client.ENVIRONMENT
+
+
+def _variable(node: ast.AST) -> ast.Constant | ast.Name | None:
+    """The name in `env.get(NAME)` and `env[NAME]`, where `env` may be anybody's (`terminal.env`, `os.environ`)."""
+    match node:
+        case ast.Call(func=ast.Attribute(value=owner, attr="get"), args=[name, *_]) | ast.Subscript(value=owner, slice=name):
+            spelled = ast.unparse(owner).rpartition(".")[2]
+            return name if spelled in ("env", "environ") and isinstance(name, (ast.Constant, ast.Name)) else None
+    return None
 
 
 def test_the_client_imports_neither_grammar_nor_engines() -> None:
