@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -155,8 +156,8 @@ class FakeBrain:
     def status(self) -> FakeStatus:
         return self.status_now
 
-    def library(self) -> FakeLibrary:
-        return FakeLibrary()
+    def library(self) -> AbstractContextManager[FakeLibrary]:
+        return nullcontext(FakeLibrary())
 
     def sync(self) -> None:
         self.log.append("sync")

@@ -15,7 +15,6 @@ from onebrain.disk import replace_file
 from onebrain.errors import BadRequest, OneBrainError
 from onebrain.memory import facts, keeper, scallop, skill
 from onebrain.memory.activation import Strength, prominence, state
-from onebrain.memory.facts import MemoryBrain
 from onebrain.memory.keeper import Kept
 from onebrain.memory.memories import TYPES, Memory, MemoryShelf, folder
 from onebrain.memory.remember import Statement
@@ -69,8 +68,8 @@ def _search(
     except BadRequest as wrong:
         return skill.Result.failed(wrong.message)
     try:
-        with current.brain(sync=True) as brain:
-            answer = facts.answer(cast(MemoryBrain, brain), _memories(current), ask, current.terminal.today())
+        with current.brain(sync=True) as brain, brain.library() as library:
+            answer = facts.answer(library, brain.embed_query, brain.ask, _memories(current), ask, current.terminal.today())
     except (OneBrainError, OSError) as error:
         return skill.Result.failed(f"Memory search failed: {error}")
     if not answer.by_meaning:

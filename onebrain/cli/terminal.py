@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from onebrain.render.state import Reindexed, Status
     from onebrain.search.question import Request
     from onebrain.search.report import Report
+    from onebrain.vault.library import Library, Vector
 
 Progress: TypeAlias = "Callable[[str, int, int], None]"
 """Told of each step of a long job: phase, done, total."""
@@ -36,9 +37,14 @@ class NoteText(Protocol):
 
 
 class BrainPort(Protocol):
-    """What commands ask of a Brain."""
+    """What commands ask of a Brain; the daemon lends one that has the same methods."""
 
     def ask(self, request: Request) -> Report: ...
+    def library(self) -> AbstractContextManager[Library]: ...
+    def embed_query(self, text: str) -> Vector | None:
+        """None where no embedding model works, or where the index's vectors are another one's."""
+        ...
+
     def get(self, target: str, from_line: int | None = None, max_lines: int | None = None) -> NoteText: ...
     def status(self) -> Status: ...
     def reindex(

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 ANSWERED_BY_DAEMON = frozenset({"search", "recall", "cards", "memory", "qmd", "qmd-reindex"})
-CHANGES_NOTES = frozenset({"memory"})  # sent once and never again by ourselves: a lost answer doesn't mean it wasn't done
+CHANGES_FILES = frozenset({("memory", verb) for verb in ("add", "confirm", "supersede", "import", "export")} | {("recall", "export")})
+"""Sent once and never again by ourselves: a lost answer doesn't mean it wasn't done."""
 ENVIRONMENT = frozenset(
     {
         "CLAUDE_MEM_API_KEY",
@@ -68,7 +69,7 @@ def forward(argv: Sequence[str], env: Mapping[str, str] = os.environ, cwd: str |
     deadline = time.monotonic() + RESTART_SECONDS
     while True:
         try:
-            return converse(address, request, _copy, repeatable=word not in CHANGES_NOTES)
+            return converse(address, request, _copy, repeatable=repeatable(argv))
         except Older:
             if not (address := _successor(path, address, deadline)):
                 return None
@@ -100,6 +101,11 @@ def words(argv: Sequence[str]) -> list[str]:
         elif not found and word in ("--help", "--version"):
             break
     return found
+
+
+def repeatable(argv: Sequence[str]) -> bool:
+    """Whether a command may be run here after a daemon began with it and was lost."""
+    return tuple(words(argv)) not in CHANGES_FILES
 
 
 def _declined(argv: Sequence[str], env: Mapping[str, str]) -> bool:

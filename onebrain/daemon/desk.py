@@ -13,9 +13,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from onebrain import errors
+from onebrain.cli.terminal import BrainPort, Opened, Progress, Terminal
 from onebrain.daemon import client, wire
 from onebrain.errors import IndexBusy, OneBrainError
 from onebrain.search.question import Legs, Request
@@ -32,17 +33,14 @@ FRESH_SECONDS = 2.0  # typing asks several times a second; the disk is looked at
 T = TypeVar("T")
 
 
-class BrainLike(Protocol):
-    """What a desk needs of a Brain, which any number of threads may use at once."""
+class OwnBrain(BrainPort, Protocol):
+    """A Brain that a desk opened for itself, which any number of threads may use at once."""
 
-    def ask(self, request: Request) -> Report: ...
-    def status(self) -> Status: ...
-    def library(self) -> Library: ...
     def sync(self) -> object: ...
     def close(self) -> None: ...
 
 
-Open = Callable[[bool], BrainLike]
+Open = Callable[[bool], OwnBrain]
 """`open(owner)`: a Brain that owns the index, or one that only reads. Raises IndexBusy where another process owns it."""
 
 
@@ -64,7 +62,7 @@ class Desk:
         self._idle_seconds = idle_seconds
         self._clock = clock
         self._lock = threading.RLock()
-        self._brain: BrainLike | None = None
+        self._brain: OwnBrain | None = None
         self._owns = False
         self._users = 0
         self._synced_at = float("-inf")
@@ -90,8 +88,8 @@ class Desk:
 
     def peek(self, look: Callable[[Library], T]) -> T:
         """What `look` finds in the index as it stands, without owning it. `look` must keep no Library."""
-        with self._reading() as brain:
-            return look(brain.library())
+        with self._reading() as brain, brain.library() as library:
+            return look(library)
 
     def command(self, argv: Sequence[str]) -> Mapping[str, Any] | None:
         """The `data` of a command line with `--json`, run by the daemon; None when none answers. Raises what the command raised."""
@@ -105,12 +103,11 @@ class Desk:
 
     def _here(self, argv: Sequence[str]) -> str:
         from onebrain.cli import app
-        from onebrain.cli.terminal import BrainPort, Opened, Progress, Terminal
 
         @contextmanager
         def brains(config: Config, *, sync: bool, progress: Progress | None) -> Iterator[Opened]:
             with self._asking() as brain:
-                yield Opened(cast(BrainPort, brain))
+                yield Opened(brain)
 
         out = io.StringIO()
         words = ("--vault", str(self.config.file or self.config.vault), *argv)
@@ -124,7 +121,7 @@ class Desk:
             self._release()
 
     @contextmanager
-    def _asking(self) -> Iterator[BrainLike]:
+    def _asking(self) -> Iterator[OwnBrain]:
         """A Brain for a question, caught up with the disk where it is the owner's to do so."""
         with self._lock:
             brain = self._kept()
@@ -142,7 +139,7 @@ class Desk:
                 self._rest()
 
     @contextmanager
-    def _reading(self) -> Iterator[BrainLike]:
+    def _reading(self) -> Iterator[OwnBrain]:
         """The Brain that is open anyway, else a reader for this one look."""
         with self._lock:
             kept = self._brain
@@ -161,7 +158,7 @@ class Desk:
                 self._users -= 1
                 self._rest()
 
-    def _kept(self) -> BrainLike:
+    def _kept(self) -> OwnBrain:
         """The Brain we hold. A reader asks for the index again whenever it is not in use: its owner may have left."""
         if self._brain is not None and (self._owns or self._users):
             return self._brain
@@ -195,11 +192,10 @@ class Desk:
             brain.close()
 
 
-def _open_brain(config: Config, owner: bool) -> BrainLike:
+def _open_brain(config: Config, owner: bool) -> OwnBrain:
     from onebrain.brain import Access, Brain  # imports the engines: not before the first question
 
-    brain: BrainLike = Brain.open(config, access=Access.OWNER if owner else Access.READER)
-    return brain
+    return Brain.open(config, access=Access.OWNER if owner else Access.READER)
 
 
 def through_daemon(argv: Sequence[str], config: Config, env: Mapping[str, str]) -> str | None:
@@ -220,7 +216,7 @@ def through_daemon(argv: Sequence[str], config: Config, env: Mapping[str, str]) 
             printed.append(piece)
 
     try:
-        client.converse(address, request, keep, repeatable=argv[0] not in client.CHANGES_NOTES)
+        client.converse(address, request, keep, repeatable=client.repeatable(argv))
     except client.Unanswered:
         return None
     return b"".join(printed).decode("utf-8", "surrogateescape")

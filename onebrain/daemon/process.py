@@ -33,7 +33,7 @@ POLL = 0.05
 LOG_BYTES, LOGS = 1 << 20, 2
 
 Open = Callable[[Config], Any]
-"""Opens a Brain as owner (see `lend.Whole` and `service.Brain` for what is asked of it); IndexBusy where another process owns the index."""
+"""Opens a Brain as owner (`BrainPort` and `service.Brain` say what is asked of it); IndexBusy where another process owns the index."""
 
 
 def address_of(config: Config) -> Mapping[str, Any] | None:
@@ -98,8 +98,12 @@ def _inside(call: Call, out: TextIO, err: TextIO, own: Config, lent: Lent, servi
     def brains(config: Config, *, sync: bool, progress: Progress | None) -> Iterator[Opened]:
         if (config.vault, config.data_dir) != (own.vault, own.data_dir):
             raise Refused(f"this daemon keeps {own.vault}")
-        behind = service.catch_up() if sync else None
-        yield Opened(lent, (Caution("W_INDEX_BEHIND", f"The index is behind: {behind}"),) if behind else ())
+        if not sync:
+            yield Opened(lent)
+            return
+        behind = service.catch_up()
+        with service.asking():
+            yield Opened(lent, (Caution("W_INDEX_BEHIND", f"The index is behind: {behind}"),) if behind else ())
 
     return run(
         Terminal(

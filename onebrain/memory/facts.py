@@ -14,12 +14,10 @@ unrelated and 0.86-0.90 to a paraphrase, so 0.75 counts as 0 and 0.90 as 1. The 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import PurePosixPath
-from typing import Protocol
 
 from onebrain.memory.activation import (
     ACTIVE,
@@ -77,14 +75,6 @@ class Found:
     why: Mapping[str, float]
 
 
-class MemoryBrain(Protocol):
-    """What a memory search asks of a Brain."""
-
-    def library(self) -> AbstractContextManager[Library]: ...
-    def embed_query(self, text: str) -> Vector | None: ...
-    def ask(self, request: Request) -> Report: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Answer:
     """`by_meaning` is False where there were no vectors and words decided alone."""
@@ -93,20 +83,27 @@ class Answer:
     by_meaning: bool
 
 
-def answer(brain: MemoryBrain, memories: Iterable[Memory], ask: Ask, today: date) -> Answer:
-    """A search over the memory notes and the vault's logs, with everything the core has: both legs, and its calibrated judgement."""
-    with brain.library() as library:
-        kept = candidates([*memories, *mapped(library.notes().values())], ask, today)
-        if not kept:
-            return Answer((), library.meaning is not None)
-        vector = brain.embed_query(ask.query) if library.meaning is not None else None
-        folders = tuple(sorted({PurePosixPath(memory.path).parent.as_posix() for memory in kept}))
-        report = brain.ask(
-            Request(text=ask.query, now=today, filters=Filters(paths=folders), limit=JUDGED, everything=True, write_hyde=False)
-        )
-        judged = {hit.chunk_id: hit.rerank_score for hit in report.hits if hit.rerank_score is not None}
-        passages = {memory.path: [c for c in library.chunks_of(memory.path) if c.line_end >= memory.body_line] for memory in kept}
-        found = search(ask, kept, passages, signals(library, ask, kept, vector, judged), today)
+def answer(
+    library: Library,
+    embed: Callable[[str], Vector | None],
+    judge: Callable[[Request], Report],
+    memories: Iterable[Memory],
+    ask: Ask,
+    today: date,
+) -> Answer:
+    """A search over the memory notes and the vault's logs, with everything the core has: both legs, and its calibrated judgement.
+
+    `embed` makes a question's vector, None where there is no model; `judge` is the core's own answer.
+    """
+    kept = candidates([*memories, *mapped(library.notes().values())], ask, today)
+    if not kept:
+        return Answer((), library.meaning is not None)
+    vector = embed(ask.query) if library.meaning is not None else None
+    folders = tuple(sorted({PurePosixPath(memory.path).parent.as_posix() for memory in kept}))
+    report = judge(Request(text=ask.query, now=today, filters=Filters(paths=folders), limit=JUDGED, everything=True, write_hyde=False))
+    judged = {hit.chunk_id: hit.rerank_score for hit in report.hits if hit.rerank_score is not None}
+    passages = {memory.path: [c for c in library.chunks_of(memory.path) if c.line_end >= memory.body_line] for memory in kept}
+    found = search(ask, kept, passages, signals(library, ask, kept, vector, judged), today)
     return Answer(tuple(found), vector is not None)
 
 

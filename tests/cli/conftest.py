@@ -183,7 +183,7 @@ class Shell:
         self.synced.append(sync)
         if self.opening:
             raise self.opening
-        yield Opened(self.brain, self.cautions)
+        yield Opened(self.brain, self.cautions)  # type: ignore[arg-type]  # `memory search` alone asks for more
 
     def shows(self, transcript: str) -> None:
         """Compare with `$ command` lines, each followed by stdout, then stderr (`! `), then the exit code where it isn't 0."""

@@ -7,121 +7,30 @@ import os
 import random
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
 from disk_brain import until
 from index_rig import equal
-from real_daemon import config_of, open_brain
+from real_daemon import WORDS, Home, command_line, open_brain
 
 from onebrain import __version__
-from onebrain.config import Config
 from onebrain.daemon import client, process, wire
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="uses signals")
-HERE = Path(__file__).parent
-WORDS = ["anvil", "bucket", "cactus", "dragon", "eleven", "flute", "goblin", "hammock", "igloo", "jigsaw", "kettle", "lobster"]
 
 
-@dataclass
-class Home:
-    """A vault with a daemon on it, and the `onebrain` command."""
-
-    vault: Path
-    data: Path
-    children: list[subprocess.Popen[bytes]] = field(default_factory=list)
-    strangers: set[int] = field(default_factory=set)
-
-    @property
-    def config(self) -> Config:
-        return config_of(self.vault, self.data)
-
-    @property
-    def env(self) -> dict[str, str]:
-        own = {"ONEBRAIN_DATA_DIR": str(self.data), "ONEBRAIN_VAULT": str(self.vault), "ONEBRAIN_NO_DAEMON": "0"}
-        return {**os.environ, **own}
-
-    def write(self, name: str, text: str) -> None:
-        path = self.vault / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-
-    def daemon(self) -> subprocess.Popen[bytes]:
-        """The real Brain with models made of hashes, once it answers."""
-        child = subprocess.Popen([sys.executable, str(HERE / "real_daemon.py"), str(self.vault), str(self.data)], stderr=subprocess.DEVNULL)
-        self.children.append(child)
-        assert until(lambda: (self.told("ping") or {}).get("pid") == child.pid, 30)
-        return child
-
-    def command(self, *argv: str, **more: str) -> subprocess.CompletedProcess[str]:
-        words = [sys.executable, "-m", "onebrain", *argv]
-        return subprocess.run(words, env=self.env | more, capture_output=True, text=True, timeout=60, check=False)
-
-    def told(self, verb: str) -> dict[str, Any] | None:
-        found = process.told(self.config, verb)
-        if found is not None:
-            self.strangers.add(found["pid"])
-        return found
-
-    def find(self, word: str) -> list[str]:
-        """Paths that a running daemon finds by words."""
-        found = self.find_if_there(word)
-        assert found is not None
-        return found
-
-    def find_if_there(self, word: str) -> list[str] | None:
-        """None while no daemon answers, as between the end of one and the start of the next."""
-        address = process.address_of(self.config)
-        if address is None:
-            return None
-        pieces: list[bytes] = []
-        request = client.command(["search", "search", word, "--json"], self.env, str(self.vault))
-        try:
-            code = client.converse(address, request, lambda kind, piece: pieces.append(piece) if kind == wire.OUT else None)
-        except (OSError, client.Unanswered):
-            return None
-        return None if code != 0 else [hit["doc_path"] for hit in json.loads(b"".join(pieces))["data"]["hits"]]
-
-    def compare(self) -> None:
-        """With no daemon running: catch up as the next command does, then manifest, Whoosh, Chroma and disk are equal, vectors found."""
-        with open_brain(self.config) as brain:
-            brain.sync()
-            assert brain._index.indexer is not None
-            equal(brain._index.indexer)
-
-    def settled(self) -> bool:
-        state = self.told("status") or {}
-        return state.get("state") == "idle" and state["pending"] == {"words": 0, "vectors": 0}
-
-
-@pytest.fixture
-def home(tmp_path: Path, vault: Path) -> Iterator[Home]:
-    (vault / "onebrain.yml").write_text("search:\n  hyde:\n    writer: off\n")
-    own = Home(vault, tmp_path / "data")
-    for n, word in enumerate(WORDS):
-        own.write(f"n{n}.md", f"# Note {n}\n\nThe {word} was said.\n\n## More\n\nSecond part of {n}.\n")
-    yield own
-    for child in own.children:
-        child.kill()
-        child.wait()
-    for pid in own.strangers - {child.pid for child in own.children}:
-        if f"{own.vault}" in command_line(pid):
-            os.kill(pid, signal.SIGKILL)
-
-
-def command_line(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
-    except OSError:
-        return ""
+def compare(home: Home) -> None:
+    """With no daemon running: catch up as the next command does, then manifest, Whoosh, Chroma and disk are equal, vectors found."""
+    with open_brain(home.config) as brain:
+        brain.reindex()
+        assert brain._index.indexer is not None
+        equal(brain._index.indexer)
 
 
 def edit(home: Home, chance: random.Random, turn: int) -> None:
@@ -173,14 +82,14 @@ def test_a_daemon_killed_during_edits_leaves_nothing_lost_or_doubled(home: Home)
     assert until(home.settled, 20)
     child.terminate()
     assert child.wait(20) == 0
-    home.compare()
+    compare(home)
 
 
 @pytest.mark.slow
 def test_a_daemon_killed_at_ten_moments_of_one_index(home: Home) -> None:
     for seed in range(10, 20):
         kill_while_editing(home, seed)
-    home.compare()
+    compare(home)
 
 
 def test_two_daemons_on_one_vault_are_impossible(home: Home) -> None:

@@ -35,6 +35,25 @@ def test_the_first_word_decides(argv: list[str], word: str | None) -> None:
     assert client.first_word(argv) == word
 
 
+@pytest.mark.parametrize(
+    ("argv", "repeatable"),
+    [
+        (["search", "memory add"], True),
+        (["memory", "search", "add"], True),
+        (["--vault", "v", "memory", "--json", "list"], True),
+        (["--vault", "v", "memory", "add", "search"], False),
+        (["memory", "confirm", "x"], False),
+        (["memory", "supersede", "x", "--by", "y"], False),
+        (["memory", "import", "x.db"], False),
+        (["memory", "export", "x.json"], False),
+        (["recall", "export"], False),
+        (["recall", "status"], True),
+    ],
+)
+def test_what_changes_a_file_is_not_done_twice(argv: list[str], repeatable: bool) -> None:
+    assert client.repeatable(argv) is repeatable
+
+
 @pytest.mark.parametrize("argv", [["daemon", "stop"], ["init"], ["mcp"], ["serve"], ["doctor"], ["eval"], ["search", "x", "--no-daemon"]])
 def test_some_commands_never_leave_this_process(argv: list[str], tmp_path: Path) -> None:
     assert client.forward(argv, {"ONEBRAIN_DATA_DIR": str(tmp_path)}, str(tmp_path)) is None
@@ -118,7 +137,7 @@ def test_what_commands_read_of_their_environment_travels_and_nothing_else() -> N
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             name = _variable(node)
             if name is not None:
-                read.add(name.value if isinstance(name, ast.Constant) else constants[name.id])
+                read.add(str(name.value) if isinstance(name, ast.Constant) else constants[name.id])
     assert {name for name in read if not name.startswith("ONEBRAIN_")} == client.ENVIRONMENT
 
 
