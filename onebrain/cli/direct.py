@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from onebrain.cli.terminal import Opened, Progress, Terminal
 from onebrain.config import Config
+from onebrain.daemon import client
 from onebrain.errors import IndexBusy, StorageFull
 from onebrain.render.json import Caution
 
@@ -38,7 +39,7 @@ def main(argv: Sequence[str]) -> int:
         out_tty=sys.stdout.isatty(),
         err_tty=sys.stderr.isatty(),
         width=shutil.get_terminal_size().columns,
-        read_stdin=sys.stdin.read,
+        read_stdin=client.read_stdin,
     )
     try:
         return run(terminal)

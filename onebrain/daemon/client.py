@@ -8,6 +8,7 @@ None, "answer it yourself"; no failure here may be worse than having no daemon. 
 from __future__ import annotations
 
 import _socket
+import io
 import json
 import os
 import sys
@@ -65,8 +66,13 @@ def forward(argv: Sequence[str], env: Mapping[str, str] = os.environ, cwd: str |
     address = wire.read_address(path)
     if address is None:
         return None
-    request = command(argv, env, cwd)
     deadline = time.monotonic() + RESTART_SECONDS
+    try:
+        request = command(argv, env, cwd, read_stdin() if words(argv) == ["memory", "add"] and "-" in argv else None)
+    except OSError:
+        return None
+    except KeyboardInterrupt:
+        return 130
     while True:
         try:
             return converse(address, request, _copy, repeatable=repeatable(argv))
@@ -113,7 +119,7 @@ def _declined(argv: Sequence[str], env: Mapping[str, str]) -> bool:
     return "--no-daemon" in options or env.get("ONEBRAIN_NO_DAEMON", "0") not in ("", "0")
 
 
-def command(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> dict[str, Any]:
+def command(argv: Sequence[str], env: Mapping[str, str], cwd: str, stdin: str | None = None) -> dict[str, Any]:
     """A command line as a request. Only the part of the environment that changes an answer travels."""
     return {
         "protocol": wire.PROTOCOL,
@@ -125,7 +131,7 @@ def command(argv: Sequence[str], env: Mapping[str, str], cwd: str) -> dict[str, 
         "out_tty": _is_terminal(1),
         "err_tty": _is_terminal(2),
         "width": _width(env),
-        "stdin": _piped() if argv and first_word(argv) == "memory" and "-" in argv else None,
+        "stdin": stdin,
     }
 
 
@@ -148,11 +154,13 @@ def _width(env: Mapping[str, str]) -> int:
     return 80
 
 
-def _piped() -> str | None:
-    """What is piped into us, or None; the daemon refuses what is longer than a request may be."""
-    if sys.stdin is None or _is_terminal(0):
-        return None
-    return sys.stdin.buffer.read(wire.LIMIT).decode("utf-8", "surrogateescape")
+def read_stdin() -> str:
+    """All of stdin; odd bytes survive as surrogates. It is put back, for the command may have to be run here after all."""
+    if isinstance(sys.stdin, io.TextIOWrapper):
+        sys.stdin.reconfigure(errors="surrogateescape")
+    text = sys.stdin.read() if sys.stdin is not None else ""
+    sys.stdin = io.StringIO(text)
+    return text
 
 
 def _copy(kind: bytes, payload: bytes) -> None:
@@ -172,12 +180,15 @@ def converse(
     silence: float = SILENCE_SECONDS,
 ) -> int:
     """Exit code of one request; `show(kind, payload)` gets each piece of output. Unanswered before the first piece, exit 1 after it."""
+    packed = wire.packed({**request, "token": address.get("token")})
+    if len(packed) - wire.HEAD > wire.LIMIT:
+        raise Unanswered("longer than a request may be")
     connection = connect(address)
     shown = False
     sent = False
     try:
         connection.settimeout(silence)
-        _send(connection, wire.packed({**request, "token": address.get("token")}))
+        _send(connection, packed)
         sent = True
         while True:
             kind, payload = wire.read_frame(lambda count: _patient(connection, count, address))

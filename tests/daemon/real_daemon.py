@@ -69,9 +69,9 @@ class Home:
         assert until(lambda: (self.told("ping") or {}).get("pid") == child.pid, 30)
         return child
 
-    def command(self, *argv: str, **more: str) -> subprocess.CompletedProcess[str]:
+    def command(self, *argv: str, piped: str | None = None, **more: str) -> subprocess.CompletedProcess[str]:
         words = [sys.executable, "-m", "onebrain", *argv]
-        return subprocess.run(words, env=self.env | more, capture_output=True, text=True, timeout=60, check=False)
+        return subprocess.run(words, env=self.env | more, input=piped, capture_output=True, text=True, timeout=60, check=False)
 
     def told(self, verb: str) -> dict[str, Any] | None:
         found = process.told(self.config, verb)

@@ -138,6 +138,9 @@ def test_what_a_crash_leaves_is_no_daemon(home: Home) -> None:
     file.write_text(json.dumps(stale | {"pid": os.getpid()}))
     answer = home.command("search", "search", "dragon", "--json")
     assert [hit["doc_path"] for hit in json.loads(answer.stdout)["data"]["hits"]] == ["n3.md"]
+    added = home.command("memory", "add", "-", piped="The shed is locked.\n")
+    assert added.returncode == 0, added.stderr
+    assert "The shed is locked." in next((home.vault / "05-agent/memory").iterdir()).read_text()
     status = json.loads(home.command("daemon", "status", "--json").stdout)
     assert status["ok"] and status["data"]["running"] is False
     assert home.daemon().pid != os.getpid()

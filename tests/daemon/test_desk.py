@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -95,6 +96,16 @@ def test_a_running_daemon_answers_and_no_brain_is_opened(config: Config) -> None
     assert calls[0].argv == ("--vault", str(config.vault), "search", "--json", "-n", "5", "--", "why did we drop kafka")
     assert dict(calls[0].env) == {"ONEBRAIN_X": "1"}
     assert not calls[0].out_tty
+    desk.close()
+
+
+def test_a_text_that_is_a_dash_does_not_take_the_input_of_whoever_serves(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("the next message of the protocol"))
+    desk = Desk(config, {}, lambda owner: pytest.fail("a Brain was opened"))
+    with daemon(config, dumps(envelope("memory.add", {}))) as calls:
+        desk.run(["memory", "add", "--json", "--", "-"])
+    assert calls[0].stdin is None
+    assert sys.stdin.read() == "the next message of the protocol"
     desk.close()
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import socket
 import stat
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -143,6 +145,48 @@ def test_a_dead_daemons_address_means_no_daemon(start: Start, tmp_path: Path) ->
     Path(one.addresses()[0]).write_text(json.dumps(left))
     env = {"ONEBRAIN_DATA_DIR": str(tmp_path)}
     assert client.forward(["search", "x"], env, str(tmp_path)) is None
+
+
+REMEMBER = ["memory", "add", "-"]
+
+
+def forwarded(piped: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> int | None:
+    (tmp_path / "onebrain.yml").write_text("")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(piped)))
+    return client.forward(REMEMBER, {"ONEBRAIN_DATA_DIR": str(tmp_path)}, str(tmp_path))
+
+
+def test_what_is_piped_in_travels_as_the_command_reads_it(start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[Call] = []
+
+    def keep(call: Call, out: TextIO, err: TextIO) -> int:
+        calls.append(call)
+        return 0
+
+    start(keep)
+    assert forwarded(b"caf\xe9\r\nau lait\n", tmp_path, monkeypatch) == 0
+    assert calls[0].stdin == "caf\udce9\nau lait\n"
+
+
+@pytest.mark.parametrize("daemon", ["gone", "refuses", "is offered too much"])
+def test_what_is_piped_in_is_still_there_when_no_daemon_takes_it(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, daemon: str
+) -> None:
+    calls: list[Call] = []
+
+    def refuse(call: Call, out: TextIO, err: TextIO) -> int:
+        calls.append(call)
+        raise server.Refused("another vault's")
+
+    one = start(refuse)
+    if daemon == "gone":
+        left = address(one)
+        one.stop()
+        Path(one.addresses()[0]).write_text(json.dumps(left))
+    piped = "é" * wire.LIMIT if daemon == "is offered too much" else "The goblin is called Struan.\n"
+    assert forwarded(piped.encode(), tmp_path, monkeypatch) is None
+    assert sys.stdin.read() == piped
+    assert len(calls) == (daemon == "refuses")
 
 
 @pytest.mark.parametrize(
