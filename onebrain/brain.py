@@ -19,7 +19,7 @@ from threading import RLock
 from typing import TypeVar
 
 from onebrain.config import Config
-from onebrain.errors import IndexBusy, NoteUnreadable, OneBrainError
+from onebrain.errors import IndexBusy, ModelUnavailable, NoteUnreadable, OneBrainError
 from onebrain.index import owner
 from onebrain.index.indexer import Indexer
 from onebrain.index.library import Snapshot
@@ -218,10 +218,7 @@ class Brain:
     @contextmanager
     def _searcher(self) -> Iterator[Searcher]:
         with self._index.snapshot() as library:
-            learned, embedder = self._learned, self._learned.embedder
-            if embedder is not None and library.model not in (None, embedder.fingerprint):
-                embedder = None  # vectors of another model can't be compared with this one's
-            models = Models(embedder, learned.reranker, learned.hyde)
+            models = Models(self._embedder_for(library), self._learned.reranker, self._learned.hyde)
             yield Searcher(library, models, grep=_VaultGrep(self, library), as_of=library.as_of)
 
     def searcher(self, *, vectors: bool = True) -> Searcher:
@@ -235,8 +232,18 @@ class Brain:
         return self._index.snapshot()
 
     def embed_query(self, text: str) -> Vector | None:
-        """None where there is no embedding model."""
-        return self._learned.embedder.embed_query(text) if self._learned.embedder else None
+        """None where no embedding model works, or where the index's vectors are another one's."""
+        with self._index.snapshot() as library:
+            embedder = self._embedder_for(library)
+        try:
+            return None if embedder is None else embedder.embed_query(text)
+        except ModelUnavailable:
+            return None
+
+    def _embedder_for(self, library: Snapshot) -> E5Embedder | None:
+        """Vectors of another model can't be compared with ours."""
+        embedder = self._learned.embedder
+        return embedder if embedder is not None and library.model in (None, embedder.fingerprint) else None
 
     def _stale(self, hits: Sequence[Hit]) -> set[str]:
         """Paths of hits whose file is gone or not as it was indexed."""

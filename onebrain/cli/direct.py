@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from onebrain.cli.terminal import Opened, Progress, Terminal
 from onebrain.config import Config
 from onebrain.daemon import client
-from onebrain.errors import IndexBusy, StorageFull
+from onebrain.errors import IndexBusy, OneBrainError
 from onebrain.render.json import Caution
 
 if TYPE_CHECKING:
@@ -89,19 +89,22 @@ def direct(config: Config, *, sync: bool, progress: Progress | None) -> Iterator
 
 
 def _caught_up(brain: Brain, config: Config, progress: Progress | None) -> tuple[Caution, ...]:
-    """What keeps the index from being all of the vault. A question waits for all words, and for vectors only so long; a disk that is
-    full doesn't keep the old index from answering."""
+    """What keeps the index from being all of the vault. A question waits for all words, and for vectors only so long; a full disk, a
+    broken model or a damaged index doesn't keep what is indexed from answering."""
+    found: list[Caution] = []
     try:
-        held_back = brain.apply_words(None, progress=_phase("words", progress)).held_back
+        if held_back := brain.apply_words(None, progress=_phase("words", progress)).held_back:
+            found.append(Caution("W_HELD_BACK", held_back))
         before = left = brain.pending()[1]
         if before and config.search.embed.auto:
             left = brain.apply_vectors(budget_s=EMBED_SECONDS, progress=_phase("vectors", progress))
-    except StorageFull as full:
-        return (Caution("W_STORAGE", f"{full.message} The answer comes from what was indexed before."),)
-    held = (Caution("W_HELD_BACK", held_back),) if held_back else ()
-    advice = "`onebrain search reindex` finishes it, `onebrain daemon start` in the background."
-    behind = (Caution("W_INDEX_BEHIND", f"{left:,} passages can't be found by meaning yet: {advice}"),)
-    return (*held, *(behind if 0 < left < before else ()))  # with no model nothing was embedded, and `stages` says so
+        if 0 < left < before:  # with no model nothing was embedded, and `stages` says so
+            advice = "`onebrain search reindex` finishes it, `onebrain daemon start` in the background."
+            found.append(Caution("W_INDEX_BEHIND", f"{left:,} passages can't be found by meaning yet: {advice}"))
+    except OneBrainError as trouble:
+        told = f"The answer comes from what is indexed. {trouble.message} {trouble.hint or ''}"
+        found.append(Caution(f"W_{trouble.code.removeprefix('E_')}", told.strip()))
+    return tuple(found)
 
 
 def _phase(name: str, progress: Progress | None) -> Callable[[int, int], None] | None:

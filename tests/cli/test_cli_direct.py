@@ -13,7 +13,7 @@ import pytest
 
 from onebrain.cli.direct import direct
 from onebrain.config import Config, Embed, Search
-from onebrain.errors import IndexBusy, IndexDamaged, StorageFull
+from onebrain.errors import IndexBusy, IndexDamaged, ModelUnavailable, StorageFull
 
 CONFIG = Config(Path("/v"), None, Path("/d"), Search("c"))
 
@@ -56,6 +56,8 @@ def log(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
         def apply_vectors(self, *, budget_s: float, progress: object) -> int:
             done.append(f"vectors for {budget_s} s")
+            if "vectors" in self.fails:
+                raise self.fails["vectors"]
             return self.left[1]
 
         def close(self) -> None:
@@ -96,10 +98,21 @@ def test_where_even_reading_fails_the_error_tells(log: list[Any]) -> None:
         codes(log, sync=True)
 
 
-def test_a_full_disk_does_not_keep_the_old_index_from_answering(log: list[Any]) -> None:
-    brain().fails = {"words": StorageFull("full")}
-    assert codes(log, sync=True) == ["W_STORAGE"]
-    assert log == ["owner", "words", "used", "close"]
+@pytest.mark.parametrize(
+    ("fails", "told"),
+    [
+        ({"words": StorageFull("full")}, ["W_STORAGE"]),
+        ({"words": IndexDamaged("damaged")}, ["W_INDEX_DAMAGED"]),
+        ({"vectors": ModelUnavailable("damaged")}, ["W_HELD_BACK", "W_MODEL"]),
+    ],
+)
+def test_what_can_not_be_brought_in_step_does_not_keep_the_rest_from_answering(
+    log: list[Any], monkeypatch: pytest.MonkeyPatch, fails: dict[str, Exception], told: list[str]
+) -> None:
+    monkeypatch.setattr(brain().synced, "held_back", "70 of 74 notes are gone")
+    brain().fails, brain().left = fails, [3, 3]
+    assert codes(log, sync=True) == told
+    assert log[-2:] == ["used", "close"]
 
 
 def test_what_is_held_back_is_told(log: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +141,7 @@ def test_a_question_waits_for_vectors_only_so_long(log: list[Any], left: list[in
 def test_a_brain_is_given_back_whatever_happens(log: list[Any]) -> None:
     with pytest.raises(KeyboardInterrupt), direct(CONFIG, sync=False, progress=None):
         raise KeyboardInterrupt
-    brain().fails = {"words": IndexDamaged("damaged")}
-    with pytest.raises(IndexDamaged):
+    brain().fails = {"words": RecursionError("a fault of ours")}
+    with pytest.raises(RecursionError):
         codes(log, sync=True)
     assert log == ["owner", "close", "owner", "words", "close"]
