@@ -293,10 +293,6 @@ class Brain:
 
     # Keeping
 
-    def sync(self, progress: Step | None = None) -> ReindexResult:
-        """Catch up with the disk, words and vectors."""
-        return self.reindex(progress=progress)
-
     def reindex(
         self,
         paths: Sequence[str] = (),
@@ -305,6 +301,7 @@ class Brain:
         pending_only: bool = False,
         progress: Step | None = None,
     ) -> ReindexResult:
+        """All words and all vectors, which may take minutes, and a clean-up: on command, never inside a question."""
         with self._writing:
             return self._indexer.reindex(
                 paths or None, force=force, lex_only=lex_only, pending_only=pending_only, progress=_steps(progress)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -146,6 +147,7 @@ class FakeBrain:
     status_now: FakeStatus = field(default_factory=FakeStatus)
     asked: list[Request] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
+    left: int = 0
 
     def ask(self, request: Request) -> Report:
         self.asked.append(request)
@@ -159,8 +161,16 @@ class FakeBrain:
     def library(self) -> AbstractContextManager[FakeLibrary]:
         return nullcontext(FakeLibrary())
 
-    def sync(self) -> None:
-        self.log.append("sync")
+    def apply_words(self, paths: None, *, progress: object = None) -> Any:
+        self.log.append("words")
+        return SimpleNamespace(held_back=None)
+
+    def pending(self) -> tuple[int, int]:
+        return 0, self.left
+
+    def apply_vectors(self, *, budget_s: float, progress: object = None) -> int:
+        self.log.append(f"vectors for {budget_s} s")
+        return self.left
 
     def close(self) -> None:
         self.log.append("close")

@@ -17,7 +17,7 @@ from onebrain.errors import IndexBusy, OneBrainError
 from onebrain.render.json import Caution
 
 if TYPE_CHECKING:
-    from onebrain.brain import Brain
+    from onebrain.daemon.writer import Engine
 
 EMBED_SECONDS = 5.0
 """How long a question waits for passages to be embedded. A whole vault takes minutes, and its words answer at once."""
@@ -82,21 +82,21 @@ def direct(config: Config, *, sync: bool, progress: Progress | None) -> Iterator
         cautions = (Caution("W_ENGINE_BUSY", "Another process owns the index; this answer comes from what it has indexed so far."),)
     try:
         if sync:
-            cautions = _caught_up(brain, config, progress)
+            cautions = caught_up(brain, config, progress)
         yield Opened(brain, cautions)
     finally:
         brain.close()
 
 
-def _caught_up(brain: Brain, config: Config, progress: Progress | None) -> tuple[Caution, ...]:
-    """What keeps the index from being all of the vault. A question waits for all words, and for vectors only so long; a full disk, a
-    broken model or a damaged index doesn't keep what is indexed from answering."""
+def caught_up(brain: Engine, config: Config, progress: Progress | None = None, *, vectors: bool = True) -> tuple[Caution, ...]:
+    """What keeps the index from being all of the vault. A question waits for all words, and for vectors only so long, or not at all; a
+    full disk, a broken model or a damaged index doesn't keep what is indexed from answering."""
     found: list[Caution] = []
     try:
         if held_back := brain.apply_words(None, progress=_phase("words", progress)).held_back:
             found.append(Caution("W_HELD_BACK", held_back))
-        before = left = brain.pending()[1]
-        if before and config.search.embed.auto:
+        before = left = brain.pending()[1] if vectors and config.search.embed.auto else 0
+        if before:
             left = brain.apply_vectors(budget_s=EMBED_SECONDS, progress=_phase("vectors", progress))
         if 0 < left < before:  # with no model nothing was embedded, and `stages` says so
             advice = "`onebrain search reindex` finishes it, `onebrain daemon start` in the background."

@@ -16,8 +16,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from onebrain import errors
+from onebrain.cli.direct import caught_up
 from onebrain.cli.terminal import BrainPort, Opened, Progress, Terminal
 from onebrain.daemon import client, wire
+from onebrain.daemon.writer import Engine
 from onebrain.errors import IndexBusy, OneBrainError
 from onebrain.search.question import Legs, Request
 from onebrain.search.report import Band, ChainLink, Hit, IndexState, Mode, Quote, Report, Stage, StageStatus, Synthesis, Verdict, Worded
@@ -29,14 +31,14 @@ if TYPE_CHECKING:
 
 IDLE_SECONDS = 20.0  # an own Brain is closed this long after the last question
 FRESH_SECONDS = 2.0  # typing asks several times a second; the disk is looked at once
+_NEVER: Mapping[bool, float] = {False: float("-inf"), True: float("-inf")}  # with vectors or without → when the disk was looked at last
 
 T = TypeVar("T")
 
 
-class OwnBrain(BrainPort, Protocol):
+class OwnBrain(BrainPort, Engine, Protocol):
     """A Brain that a desk opened for itself, which any number of threads may use at once."""
 
-    def sync(self) -> object: ...
     def close(self) -> None: ...
 
 
@@ -65,7 +67,7 @@ class Desk:
         self._brain: OwnBrain | None = None
         self._owns = False
         self._users = 0
-        self._synced_at = float("-inf")
+        self._looked_at = _NEVER
         self._timer: threading.Timer | None = None
         self._indexed = False
 
@@ -79,8 +81,8 @@ class Desk:
         data = self.command(argv_of(request))
         if data is not None:
             return report_of(data, request)
-        with self._asking() as brain:
-            return brain.ask(request)
+        with self._asking(vectors=request.legs is not Legs.LEX) as opened:
+            return opened.brain.ask(request)
 
     def status(self) -> Status:
         with self._reading() as brain:
@@ -106,8 +108,8 @@ class Desk:
 
         @contextmanager
         def brains(config: Config, *, sync: bool, progress: Progress | None) -> Iterator[Opened]:
-            with self._asking() as brain:
-                yield Opened(brain)
+            with self._asking() as opened:
+                yield opened
 
         out = io.StringIO()
         words = ("--vault", str(self.config.file or self.config.vault), *argv)
@@ -121,18 +123,16 @@ class Desk:
             self._release()
 
     @contextmanager
-    def _asking(self) -> Iterator[OwnBrain]:
-        """A Brain for a question, caught up with the disk where it is the owner's to do so."""
+    def _asking(self, *, vectors: bool = True) -> Iterator[Opened]:
+        """A Brain for a question, caught up with the disk where it is the owner's to do so: typing waits for words alone."""
         with self._lock:
-            brain = self._kept()
+            brain, now = self._kept(), self._clock()
             self._users += 1
-            stale = self._owns and self._clock() - self._synced_at >= FRESH_SECONDS
+            stale = self._owns and now - self._looked_at[vectors] >= FRESH_SECONDS
             if stale:
-                self._synced_at = self._clock()
+                self._looked_at = {False: now, True: now if vectors else self._looked_at[True]}
         try:
-            if stale:
-                brain.sync()
-            yield brain
+            yield Opened(brain, caught_up(brain, self.config, vectors=vectors) if stale else ())
         finally:
             with self._lock:
                 self._users -= 1
@@ -187,7 +187,7 @@ class Desk:
                 self._release()
 
     def _release(self) -> None:
-        brain, self._brain, self._owns, self._synced_at = self._brain, None, False, float("-inf")
+        brain, self._brain, self._owns, self._looked_at = self._brain, None, False, _NEVER
         if brain is not None:
             brain.close()
 

@@ -151,7 +151,7 @@ def _row(
 def opened(corpus: Path) -> Iterator[Brain]:
     """An evaluation vault, indexed. Raises ModelUnavailable without vectors: what is fitted without them fits no one."""
     with Brain.open(load(corpus), access=Access.OWNER) as brain:
-        brain.sync()
+        brain.reindex()
         if brain.embed_query("any") is None:
             raise ModelUnavailable("There is no embedding model to fit with.", hint="run `onebrain search model prepare`")
         yield brain

@@ -18,10 +18,10 @@ from small_vault import NOTHING, WHAT, WHY, WORDED, WORDED_WHY, FakeBrain, brain
 
 from onebrain.cli import app
 from onebrain.cli.terminal import Opened, Terminal
-from onebrain.config import Config
+from onebrain.config import Config, Embed
 from onebrain.daemon.desk import Desk, argv_of, data_of, report_of
 from onebrain.daemon.server import Call, Server
-from onebrain.errors import BadRequest, IndexBusy, OneBrainError
+from onebrain.errors import BadRequest, IndexBusy, OneBrainError, StorageFull
 from onebrain.render.json import dumps, envelope, listing_data, report_data
 from onebrain.search.question import Filters, Legs, Request
 from onebrain.search.report import IndexState, Report, Verdict
@@ -158,11 +158,11 @@ def test_a_brain_is_opened_by_the_first_question_kept_and_let_go_of_when_idle(co
     deadline = time.monotonic() + 5
     while "close" not in opener.opened[0].log and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert opener.opened[0].log == ["sync", "close"]
+    assert opener.opened[0].log == ["words", "close"]
     desk.ask(PLAIN)
     assert len(opener.opened) == 2
     desk.close()
-    assert opener.opened[1].log == ["sync", "close"]
+    assert opener.opened[1].log == ["words", "close"]
 
 
 def test_the_disk_is_looked_at_every_two_seconds_at_most(config: Config) -> None:
@@ -172,7 +172,32 @@ def test_the_disk_is_looked_at_every_two_seconds_at_most(config: Config) -> None
     for moment in (0.0, 0.1, 1.9, 2.0, 2.5, 4.1):
         now[0] = moment
         desk.ask(PLAIN)
-    assert opener.opened[0].log == ["sync", "sync", "sync"]
+    assert opener.opened[0].log == ["words", "words", "words"]
+    desk.close()
+
+
+@pytest.mark.parametrize(("auto", "after_meaning"), [(True, ["words", "vectors for 5.0 s"]), (False, ["words"])])
+def test_passages_are_embedded_for_a_while_and_never_while_typing(config: Config, auto: bool, after_meaning: list[str]) -> None:
+    opener = Opener()
+    desk = Desk(replace(config, search=replace(config.search, embed=Embed(auto=auto))), {}, opener)
+    for _ in "kaf":
+        desk.ask(replace(PLAIN, legs=Legs.LEX))
+        opener.opened[0].left = 9_000
+    assert opener.opened[0].log == ["words"]
+    desk.ask(PLAIN)
+    desk.ask(PLAIN)
+    desk.ask(replace(PLAIN, legs=Legs.LEX))
+    assert opener.opened[0].log == ["words", *after_meaning]
+    desk.close()
+
+
+def test_an_index_that_can_not_be_brought_in_step_answers_all_the_same(config: Config, brain: FakeBrain) -> None:
+    def full(paths: None, *, progress: object = None) -> Any:
+        raise StorageFull("The disk is full.")
+
+    brain.apply_words = full  # type: ignore[method-assign]
+    desk = Desk(config, {}, lambda owner: brain)  # type: ignore[arg-type, return-value]
+    assert desk.ask(PLAIN) == WHAT
     desk.close()
 
 
@@ -185,7 +210,7 @@ def test_while_another_process_owns_the_index_we_read_and_take_over_when_it_leav
     assert [(made.owner, made.log) for made in opener.opened] == [(False, [])]
     opener.busy = False
     desk.ask(PLAIN)
-    assert [(made.owner, made.log) for made in opener.opened] == [(False, ["close"]), (True, ["sync"])]
+    assert [(made.owner, made.log) for made in opener.opened] == [(False, ["close"]), (True, ["words"])]
     desk.close()
 
 

@@ -148,7 +148,7 @@ def test_without_an_index_results_are_empty_and_say_what_to_run(desk: Desk, brai
     brain.status_now.doc_count, brain.status_now.last_indexed_at = 0, None
     assert given(desk, "query", query="kafka") == {"results": [], "verdict": "none", "answer": [], "note": NO_INDEX}
     assert given(desk, "why", question="why kafka")["note"] == NO_INDEX
-    assert brain.asked == [] and "sync" not in brain.log
+    assert brain.asked == [] and "words" not in brain.log
     assert given(desk, "status")["indexed"] is False
 
 

@@ -167,7 +167,7 @@ def test_without_an_index_the_page_says_what_to_run_and_builds_nothing(config: C
     client = TestClient(create(desk, Door(PORT, TOKEN)), base_url=f"http://127.0.0.1:{PORT}", headers={"authorization": f"Bearer {TOKEN}"})
     assert "onebrain search reindex" in client.get("/answer", params={"q": "kafka"}).text
     assert client.get("/").status_code == 200
-    assert brain.asked == [] and "sync" not in brain.log and True not in opened
+    assert brain.asked == [] and "words" not in brain.log and True not in opened
     desk.close()
 
 
