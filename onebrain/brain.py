@@ -11,7 +11,7 @@ import os
 import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -326,7 +326,7 @@ class Brain:
             self._indexer.apply_vectors(
                 progress=_counts(progress), stop=lambda: bool(stop and stop()) or until is not None and time.monotonic() >= until
             )
-        return self.pending()[1]
+        return self.pending()
 
     @property
     def _indexer(self) -> Indexer:
@@ -334,10 +334,10 @@ class Brain:
             raise IndexBusy("Another process owns the index; this one may only read it.", hint="Wait until the other one has ended.")
         return self._index.indexer
 
-    def pending(self) -> tuple[int, int]:
-        """(notes whose words aren't indexed, passages without a vector) as far as the index knows."""
+    def pending(self) -> int:
+        """Passages without a vector."""
         with self._index.snapshot() as library:
-            return 0, library.pending()
+            return library.pending()
 
     def unload(self) -> None:
         """Let go of models and engines; they come back when needed."""
@@ -356,7 +356,8 @@ class Brain:
         if facts.notes is not None:
             with self._index.snapshot() as library:
                 failed = tuple(library.failures())
-                unindexed = len(_VaultGrep(self, library).behind())
+                with suppress(OneBrainError):  # where the vault can't be looked at nobody knows
+                    unindexed = len(_VaultGrep(self, library).behind())
         return Status(
             collection=self.config.search.collection,
             embed_model=learned.embedder.model_id if learned.embedder else self.config.search.embed_model,
@@ -410,16 +411,19 @@ class _VaultGrep:
 
     def unindexed(self) -> list[str]:
         """Nothing for an owner, which catches up before it answers: looking at every file would cost each question tens of ms."""
-        return [] if self._keeps_up else self.behind()
-
-    def behind(self) -> list[str]:
-        """Paths on the disk that are new, or not as they were indexed; those that can't be indexed are not among them."""
-        notes = self._library.notes()
-        failed = {failure.path for failure in self._library.failures()}
         try:
-            disk = files.stat_all(self._config.vault, self._config.search.exclude).stats
+            return [] if self._keeps_up else self.behind()
         except OneBrainError:
             return []
+
+    def behind(self) -> list[str]:
+        """Paths on the disk that are new, or not as they were indexed; those that can't be indexed are not among them.
+
+        Raises VaultNotFound where there is no disk to compare with.
+        """
+        notes = self._library.notes()
+        failed = {failure.path for failure in self._library.failures()}
+        disk = files.stat_all(self._config.vault, self._config.search.exclude).stats
         return sorted(
             path
             for path, stat in disk.items()

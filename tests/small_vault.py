@@ -165,8 +165,8 @@ class FakeBrain:
         self.log.append("words")
         return SimpleNamespace(held_back=None)
 
-    def pending(self) -> tuple[int, int]:
-        return 0, self.left
+    def pending(self) -> int:
+        return self.left
 
     def apply_vectors(self, *, budget_s: float, progress: object = None) -> int:
         self.log.append(f"vectors for {budget_s} s")

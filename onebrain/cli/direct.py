@@ -95,7 +95,7 @@ def caught_up(brain: Engine, config: Config, progress: Progress | None = None, *
     try:
         if held_back := brain.apply_words(None, progress=_phase("words", progress)).held_back:
             found.append(Caution("W_HELD_BACK", held_back))
-        before = left = brain.pending()[1] if vectors and config.search.embed.auto else 0
+        before = left = brain.pending() if vectors and config.search.embed.auto else 0
         if before:
             left = brain.apply_vectors(budget_s=EMBED_SECONDS, progress=_phase("vectors", progress))
         if 0 < left < before:  # with no model nothing was embedded, and `stages` says so

@@ -197,6 +197,8 @@ def _index(patient: Patient) -> Iterable[Finding]:
     behind = [_counted(count, what) for count, what in ((status.pending_words, "note"), (vectors, "passage")) if count]
     if behind:
         yield Finding("index", Health.WARN, f"behind by {' and '.join(behind)}", "`onebrain search reindex`")
+    elif status.pending_words is None or vectors is None:
+        yield Finding("index", Health.WARN, "nobody can say whether it is in step with the vault", "Is the vault mounted, and readable?")
     else:
         yield Finding("index", Health.OK, f"{_counted(status.doc_count, 'note')}, in step with the vault")
     for failure in status.failed[:5]:

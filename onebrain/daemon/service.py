@@ -353,7 +353,6 @@ class Service:
         """As JSON: `state` is starting, words, vectors, paused, held or idle; unknown counts are null."""
         now = self.clocks()
         progress = self.writer.progress
-        words, vectors = self._pending()
         return {
             "running": True,
             "pid": os.getpid(),
@@ -361,7 +360,7 @@ class Service:
             "vault": str(self.config.vault),
             "since": self._began.wall.isoformat(timespec="seconds"),
             "state": self._state(),
-            "pending": {"words": words, "vectors": vectors},
+            "pending": {"words": self.writer.unindexed, "vectors": self._unembedded()},
             "progress": {"doing": progress.doing, "done": progress.done, "total": progress.total, "why": progress.why},
             "paused": self.writer.paused,
             "watching": self.watcher.problem is None,
@@ -385,12 +384,11 @@ class Service:
             return self.writer.progress.doing
         return "paused" if self.writer.paused else "idle"
 
-    def _pending(self) -> tuple[int | None, int | None]:
+    def _unembedded(self) -> int | None:
         try:
             return self.brain.pending()
         except OneBrainError:
-            return None, None
-
+            return None
 
 
 def _signature(path: Path | None) -> tuple[int, int, int] | None:

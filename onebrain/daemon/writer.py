@@ -55,7 +55,7 @@ class Engine(Protocol):
         self, *, budget_s: float | None = None, stop: Callable[[], bool] | None = None, progress: Tell | None = None
     ) -> int: ...
 
-    def pending(self) -> tuple[int, int]: ...
+    def pending(self) -> int: ...
 
 
 class Stopped(Exception):
@@ -171,6 +171,18 @@ class Writer:
                 self._changed.notify_all()
 
     @property
+    def unindexed(self) -> int | None:
+        """What waits to be found by words; None while nobody knows, for everything has to be looked at first."""
+        with self._changed:
+            doing, waiting = self.progress, len(self._inbox)
+            if doing.doing == "words":
+                known = doing.total > 0
+                waiting += doing.total - doing.done
+            else:
+                known = self._started
+            return waiting if known and not self._inbox.everything else None
+
+    @property
     def idle(self) -> bool:
         return self.progress.doing is None and not len(self._inbox) and not self._asking and not self._waiting
 
@@ -191,6 +203,8 @@ class Writer:
             with self._changed:
                 batch = self._next()
                 mark = self._received
+                if batch is not None:
+                    self._working("words", batch.full or f"{len(batch.paths)} changed")
             if batch is not None:
                 self._apply(batch, mark)
             elif self._stopping:
@@ -233,7 +247,6 @@ class Writer:
         if not self._there():
             self._failed(batch, "the vault isn't there (not mounted?): changes wait until it is back, the index is kept as it is")
             return
-        self._working("words", batch.full or f"{len(batch.paths)} changed")
         try:
             with self._writing:
                 applied = self._engine.apply_words(None if batch.full is not None else batch.paths, progress=self._report)

@@ -51,8 +51,8 @@ def log(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
                 raise self.fails["words"]
             return self.synced
 
-        def pending(self) -> tuple[int, int]:
-            return 0, self.left[0]
+        def pending(self) -> int:
+            return self.left[0]
 
         def apply_vectors(self, *, budget_s: float, progress: object) -> int:
             done.append(f"vectors for {budget_s} s")

@@ -165,6 +165,11 @@ def test_an_index_that_can_not_be_opened(shell: Shell, error: Any, health: str, 
     assert checks(shell)["index"] == [(health, error.message)]
 
 
+def test_an_index_that_can_not_be_compared_with_the_vault_is_not_in_step(shell: Shell) -> None:
+    shell.brain.state = replace(shell.brain.state, pending_words=None)
+    assert checks(shell)["index"] == [("warn", "nobody can say whether it is in step with the vault")]
+
+
 def test_an_unknown_state_is_a_fault_and_not_an_empty_index(shell: Shell) -> None:
     shell.brain.state = replace(shell.brain.state, doc_count=None, pending_words=None, pending_vectors=None)
     assert checks(shell)["index"] == [("fail", "its state can't be read")]

@@ -78,8 +78,8 @@ class DiskBrain:
     def _drift(self) -> list[str]:
         return [path for path, text in self.words.items() if self.vectors.get(path) != text]
 
-    def pending(self) -> tuple[int, int]:
-        return 0, len(self._drift())
+    def pending(self) -> int:
+        return len(self._drift())
 
     def unload(self) -> None:
         self.unloaded += 1

@@ -92,6 +92,15 @@ def test_a_daemon_killed_at_ten_moments_of_one_index(home: Home) -> None:
     compare(home)
 
 
+def test_of_a_vault_that_is_gone_nobody_says_that_it_is_up_to_date(home: Home) -> None:
+    with open_brain(home.config) as brain:
+        brain.reindex()
+        assert brain.status().pending_words == 0
+        home.vault.rename(home.vault.with_name("unmounted"))
+        gone = brain.status()
+    assert (gone.pending_words, gone.doc_count) == (None, 12)
+
+
 def test_two_daemons_on_one_vault_are_impossible(home: Home) -> None:
     """The second one ends with 77 and names the first; so does every other attempt to own the index."""
     first = home.daemon()

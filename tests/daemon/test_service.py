@@ -269,6 +269,11 @@ def test_the_status_of_a_daemon_at_rest(begin: Begin, config: Config, vault: Pat
     }
 
 
+def test_the_status_of_a_daemon_that_has_looked_at_nothing_yet(config: Config, brain: DiskBrain) -> None:
+    status = Service(config, brain, lambda call, out, err: 0, (config.vault,)).status()
+    assert status["state"] == "starting" and status["pending"] == {"words": None, "vectors": 0}
+
+
 def test_pausing_over_the_socket(begin: Begin, config: Config) -> None:
     life = begin()
     address = wire.read_address(str(life.service.server.addresses()[0]))

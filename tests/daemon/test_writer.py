@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from disk_brain import DiskBrain, until
+from disk_brain import Applied, DiskBrain, until
 
 from onebrain.daemon import writer as writers
 from onebrain.daemon.inbox import Inbox
@@ -55,6 +55,40 @@ def test_a_saved_note_is_found_by_words_then_by_meaning(start: Start, brain: Dis
     assert until(lambda: brain.vectors == {"a.md": "hello"})
     assert brain.applied == [None, ("a.md",)]
     assert until(lambda: one.idle)
+
+
+def test_what_waits_is_counted_and_unknown_until_everything_was_looked_at(
+    start: Start, brain: DiskBrain, vault: Path, soon: None
+) -> None:
+    assert start(first=False).unindexed is None
+    one = start(quiet=0.2)
+    assert one.unindexed == 0
+    brain.fail = StorageFull("full")
+    one.put(write(vault, "a.md"))
+    one.put(write(vault, "b.md"))
+    assert one.unindexed == 2
+    assert until(lambda: one.problem is not None)
+    assert one.unindexed in (2, None)  # None: just tried again
+    one.put_all("overflow")
+    assert one.unindexed is None
+    brain.fail = None
+    assert until(lambda: one.unindexed == 0) and brain.words == {"a.md": "x", "b.md": "x"}
+
+
+def test_of_a_batch_under_way_the_rest_is_counted(start: Start, brain: DiskBrain, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int | None] = []
+
+    def apply_words(paths: object, *, progress: Callable[[int, int], None]) -> Applied:
+        seen.append(one.unindexed)
+        progress(500, 1200)
+        seen.append(one.unindexed)
+        return Applied()
+
+    one = start(first=False)
+    monkeypatch.setattr(brain, "apply_words", apply_words)
+    one.put_all("start")
+    assert one.catch_up(5)
+    assert seen == [None, 700] and one.unindexed == 0
 
 
 def test_a_question_does_not_wait_for_quiet(start: Start, brain: DiskBrain, vault: Path) -> None:
