@@ -192,6 +192,8 @@ def install(
     current = session(ctx)
     made = _unit(current.config, current.terminal.env)
     data = {"name": made.name, "file": str(made.file), "text": made.text, "log": made.log, "dry_run": dry_run}
+    for option, name in current.config.key_variables.items():
+        current.warn("W_KEY", f"A unit holds no keys: docs/language-model.md, Keys, says how {name} ({option}) reaches the daemon.")
     if dry_run:
         current.give(lambda: data, lambda: f"# {made.file}\n{made.text}")
         return

@@ -273,9 +273,11 @@ def _version(name: str) -> str | None:
 def _daemon(patient: Patient) -> Iterable[Finding]:
     from onebrain.daemon import process
 
-    running = process.told(patient.config, "ping")
+    running = process.told(patient.config, "status")
     said = "not running; commands open the index themselves" if running is None else f"running as process {running.get('pid')}"
     yield Finding("daemon", Health.OK, said, "`onebrain daemon start` answers faster" if running is None else None)
+    for notice in running["notices"] if running is not None else ():
+        yield Finding("daemon", Health.WARN, notice, "`onebrain daemon status` shows when it is gone.")
 
 
 CHECKS: tuple[Callable[[Patient], Iterable[Finding]], ...] = (

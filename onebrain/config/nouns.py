@@ -102,3 +102,12 @@ class Config:
     web: Web = Web()
     regulated: bool = False
     notices: tuple[str, ...] = field(default=())  # e.g. the older `vault.yml` was read
+
+    @property
+    def key_variables(self) -> dict[str, str]:
+        """The environment variables that hold the keys in use, by the option that names them."""
+        search = self.search
+        writers = {"search.hyde.api_key_env": search.hyde, "search.synthesis.api_key_env": search.synthesis}
+        found = {option: writer.api_key_env for option, writer in writers.items() if writer is not None and writer.endpoint}
+        found["search.chroma.token_env"] = search.chroma.token_env if search.chroma is not None else None
+        return {option: name for option, name in found.items() if name}

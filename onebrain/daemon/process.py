@@ -65,10 +65,20 @@ def serve(config: Config, open_brain: Open, reload: Callable[[], Config] | None 
         lent: list[Lent] = []
         service = Service(config, brain, lambda call, out, err: _inside(call, out, err, config, lent[0], service), names_of(config), reload)
         lent.append(Lent(brain, service))
+        service.notices |= _missing_keys(config, os.environ)
         on_signals(service)
         return service.serve()
     finally:
         brain.close()
+
+
+def _missing_keys(config: Config, env: Mapping[str, str]) -> dict[str, str]:
+    """A daemon that a session manager starts knows nothing of the variables that a shell exports."""
+    return {
+        option: f"{name} ({option}) isn't set where the daemon runs: see docs/language-model.md, Keys."
+        for option, name in config.key_variables.items()
+        if not env.get(name)
+    }
 
 
 def _claim(config: Config, open_brain: Open) -> Any:

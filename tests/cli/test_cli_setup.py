@@ -84,6 +84,22 @@ def test_init_of_another_directory(shell: Shell, notes: Path, line: str) -> None
     assert shell("init", "gone").code == 64
 
 
+def test_a_unit_holds_no_keys_and_its_installer_says_so(shell: Shell) -> None:
+    (shell.cwd / "onebrain.yml").write_text(
+        "search:\n"
+        "  hyde: {writer: local, url: 'http://localhost:1', api_key_env: UNUSED_KEY}\n"
+        "  synthesis: {url: 'http://localhost:1', api_key_env: SYNTHESIS_KEY}\n"
+        "  chroma: {url: 'http://localhost:2', token_env: CHROMA_TOKEN}\n"
+    )
+    shell.env |= {"SYNTHESIS_KEY": "sk-1", "CHROMA_TOKEN": "sk-2"}
+    result = shell("daemon", "install", "--dry-run")
+    assert result.code == 0 and "sk-" not in result.out
+    assert [line.rpartition("says how ")[2] for line in result.err.splitlines()] == [
+        "SYNTHESIS_KEY (search.synthesis.api_key_env) reaches the daemon.",
+        "CHROMA_TOKEN (search.chroma.token_env) reaches the daemon.",
+    ]
+
+
 def checks(shell: Shell, *argv: str) -> dict[str, list[tuple[str, str]]]:
     found: dict[str, list[tuple[str, str]]] = {}
     for check in json.loads(shell("doctor", *argv, "--json").out)["data"]["checks"]:

@@ -101,6 +101,18 @@ def test_of_a_vault_that_is_gone_nobody_says_that_it_is_up_to_date(home: Home) -
     assert (gone.pending_words, gone.doc_count) == (None, 12)
 
 
+def test_a_daemon_that_lacks_a_key_says_so(home: Home) -> None:
+    """A session manager knows nothing of what a shell exports, so a key that works on the command line may be missing in the daemon."""
+    keyed = "search:\n  hyde: {writer: off}\n  synthesis: {url: 'http://127.0.0.1:9/v1', api_key_env: NO_SUCH_KEY}\n"
+    (home.vault / "onebrain.yml").write_text(keyed)
+    home.daemon()
+    state = home.told("status")
+    expected = "NO_SUCH_KEY (search.synthesis.api_key_env) isn't set where the daemon runs: see docs/language-model.md, Keys."
+    assert state is not None and state["notices"] == [expected]
+    found = json.loads(home.command("doctor", "--json", NO_SUCH_KEY="known here").stdout)["data"]["checks"]
+    assert [one["message"] for one in found if one["check"] == "daemon" and one["health"] == "warn"] == [expected]
+
+
 def test_two_daemons_on_one_vault_are_impossible(home: Home) -> None:
     """The second one ends with 77 and names the first; so does every other attempt to own the index."""
     first = home.daemon()
