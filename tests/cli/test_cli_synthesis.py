@@ -175,6 +175,7 @@ def test_a_note_that_changed_is_asked_about_as_it_is_now(place: Place) -> None:
     request = Request(WHAT, date(2026, 10, 14), write_synthesis=True)
     try:
         with Brain.open(config) as brain:
+            brain.apply_words(None)
             note.write_text(text.replace("Replay reaches back 72 hours.", "Replay reaches back 96 long hours."), encoding="utf-8")
             report = brain.ask(request)
             assert ["96 long hours" in each for each in sent()] == [True]
