@@ -1,7 +1,8 @@
 """The only wiring: configuration, index, models and search, put together for one vault. Faces and the daemon talk to a Brain.
 
 An owner keeps the index and may write it; a reader (another process owns the index) answers from what was indexed so far, with exact
-vector search. Before an answer leaves, its hits are checked against the disk: what is gone or changed is read again or left out.
+vector search. Before an answer leaves, every note it was made from is compared with the disk: what is gone or changed is read again or
+left out, and the question asked anew.
 """
 
 from __future__ import annotations
@@ -10,10 +11,11 @@ import difflib
 import os
 import re
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from enum import Enum
+from functools import cached_property
 from pathlib import Path
 from threading import RLock
 from typing import TypeVar
@@ -34,14 +36,13 @@ from onebrain.models.hyde import make_writer
 from onebrain.models.ports import EmbedSettings, EndpointSettings, HydeSettings, HydeWriter, Reranker, RerankSettings
 from onebrain.models.rerank import make_reranker
 from onebrain.models.synthesis import EndpointSynthesis
-from onebrain.search import bands
 from onebrain.search.grep import Line
 from onebrain.search.question import Request
-from onebrain.search.report import Hit, Report, Stage, StageStatus
+from onebrain.search.report import Report, Stage, StageStatus, Verdict
 from onebrain.search.searcher import Models, Searcher
 from onebrain.search.synthesis import Writing, add_synthesis
 from onebrain.vault import files
-from onebrain.vault.library import Vector
+from onebrain.vault.library import NoteRecord, Vector
 from onebrain.vault.parse import Settings
 
 Made = TypeVar("Made")
@@ -49,6 +50,7 @@ Step = Callable[[str, int, int], None]
 """Told of a long job: phase, done, total."""
 
 _WAIT_TO_REREAD = 0.3  # seconds a question waits for the writer before it leaves changed notes out
+_TRIES = 3  # times a question is asked anew while notes change under it
 _GREP_SECONDS = 1.5
 _SYNTHESIS_TOKENS = 400  # three sentences, also in a script that takes several tokens a letter
 _STATED_LINE = re.compile(r"^(.+?):(\d+)$")
@@ -189,37 +191,49 @@ class Brain:
 
         A synthesis is written last, from the quotes that are shown in the end, and while no snapshot of the index is held.
         """
-        report = self._current(request)
+        report, notes = self._current(request)
         writing = self._learned.writing if request.write_synthesis else None
-        return report if writing is None else add_synthesis(report, writing)
-
-    def _current(self, request: Request) -> Report:
-        """The report without anything that isn't so on the disk any more."""
-        report = self._ask(request)
-        began = time.perf_counter()
-        stale = self._stale(report.hits)
-        if not stale:
+        if writing is None:
             return report
-        if self._reread(stale):
-            report = self._ask(request)
-            stale = self._stale(report.hits)
-            reason = "notes had changed since they were indexed and were read again"
+        worded = add_synthesis(report, writing)
+        if not self._stale(worded, notes):
+            return worded
+        report, _ = self._current(request)  # the writer may take many seconds
+        skipped = Stage("synthesis", StageStatus.SKIPPED, "notes changed while it was written")
+        return replace(report, stages=(*report.stages, skipped))
+
+    def _current(self, request: Request) -> tuple[Report, Mapping[str, NoteRecord]]:
+        """The report with nothing in it that isn't so on the disk any more, and the notes it was made from.
+
+        Never taken out of a finished report: a chain, an end of a decision and a verdict rest on more notes than the one that went.
+        """
+        report, notes = self._ask(request)
+        stale = self._stale(report, notes)
+        if not stale:
+            return report, notes
+        began = time.perf_counter()
+        reread = self._reread(stale)
+        for _ in range(_TRIES):
+            report, notes = self._ask(request, stale)
+            stale = self._stale(report, notes)
+            if not stale:
+                break
         else:
-            reason = "notes have changed since they were indexed and were left out"
-        if stale:
-            report = _without(report, stale)
+            report = _emptied(report)
+        reason = "notes had changed since they were indexed and were " + ("read again" if reread else "left out")
         stage = Stage("fresh", StageStatus.RAN, reason, round((time.perf_counter() - began) * 1000, 2), len(report.hits))
-        return replace(report, stages=(*report.stages, stage))
+        return replace(report, stages=(*report.stages, stage)), notes
 
-    def _ask(self, request: Request) -> Report:
-        with self._searcher() as searcher:
-            return searcher.ask(request)
-
-    @contextmanager
-    def _searcher(self) -> Iterator[Searcher]:
+    def _ask(self, request: Request, suspects: Collection[str] | None = None) -> tuple[Report, Mapping[str, NoteRecord]]:
+        """The report of the newest commit, and the notes of that commit. With `suspects` the index isn't trusted to be in step: all files
+        are looked at first, those closely, and notes that are gone or changed are left out."""
         with self._index.snapshot() as library:
+            grep = _VaultGrep(self, library, keeps_up=self.access is Access.OWNER and suspects is None)
+            if suspects is not None:
+                notes = library.notes()
+                library.hide({*grep.outdated(), *(path for path in suspects if path in notes and not self._stands(notes[path]))})
             models = Models(self._embedder_for(library), self._learned.reranker, self._learned.hyde)
-            yield Searcher(library, models, grep=_VaultGrep(self, library), as_of=library.as_of)
+            return Searcher(library, models, grep=grep, as_of=library.as_of).ask(request), library.notes()
 
     def searcher(self, *, vectors: bool = True) -> Searcher:
         """A Searcher over the newest commit, for measuring and fitting; its snapshot lives as long as it is used."""
@@ -245,22 +259,24 @@ class Brain:
         embedder = self._learned.embedder
         return embedder if embedder is not None and library.model in (None, embedder.fingerprint) else None
 
-    def _stale(self, hits: Sequence[Hit]) -> set[str]:
-        """Paths of hits whose file is gone or not as it was indexed."""
-        with self._index.snapshot() as library:
-            notes = library.notes()
-        stale = set()
-        for path in {hit.doc_path for hit in hits}:
-            stat, note = files.stat(self.config.vault, path), notes.get(path)
-            if stat is None or note is None or (stat.mtime_ns, stat.size) != (note.mtime_ns, note.size):
-                stale.add(path)
-        return stale
+    def _stale(self, report: Report, notes: Mapping[str, NoteRecord]) -> set[str]:
+        """What a report was made from that is gone, is not as it was indexed, or is not to be indexed any more. `notes` are those of the
+        commit it was made from; what isn't among them was found in its file a moment ago."""
+        return {path for path in report.paths if not (self._stands(notes[path]) if path in notes else self._exists(path))}
+
+    def _stands(self, note: NoteRecord) -> bool:
+        return files.is_note(note.path, self.config.search.exclude) and files.unchanged(self.config.vault, note)
+
+    def _exists(self, path: str) -> bool:
+        return files.is_note(path, self.config.search.exclude) and files.stat(self.config.vault, path) is not None
 
     def _reread(self, paths: Collection[str]) -> bool:
-        if self.access is Access.READER or not self._writing.acquire(timeout=_WAIT_TO_REREAD):
+        """Only what is there is read: a question is no reason to remove notes, whose vault may just not be mounted."""
+        changed = [path for path in paths if self._exists(path)]
+        if not changed or self.access is Access.READER or not self._writing.acquire(timeout=_WAIT_TO_REREAD):
             return False
         try:
-            self.apply_words(paths)
+            self.apply_words(changed)
         except OneBrainError:
             return False
         finally:
@@ -289,6 +305,7 @@ class Brain:
         names = {known_path.casefold(): known_path for known_path in known}
         found = [names[name] for name in names if name.endswith(f"/{wanted}") or name.rpartition("/")[2].removesuffix(".md") == wanted]
         found = found or [names[name] for name in difflib.get_close_matches(wanted, names, n=3, cutoff=0.6)]
+        found = [known_path for known_path in found if self._exists(known_path)]
         return f"Did you mean {', '.join(found[:3])}?" if found else None
 
     # Keeping
@@ -357,7 +374,7 @@ class Brain:
             with self._index.snapshot() as library:
                 failed = tuple(library.failures())
                 with suppress(OneBrainError):  # where the vault can't be looked at nobody knows
-                    unindexed = len(_VaultGrep(self, library).behind())
+                    unindexed = len(_VaultGrep(self, library, keeps_up=False).behind())
         return Status(
             collection=self.config.search.collection,
             embed_model=learned.embedder.model_id if learned.embedder else self.config.search.embed_model,
@@ -378,12 +395,12 @@ class Brain:
 
 
 class _VaultGrep:
-    """Implements `search.grep.Grep` over the files of the vault."""
+    """Implements `search.grep.Grep` over the files of the vault. `keeps_up`: what the index lists is all there is, no need to look."""
 
-    def __init__(self, brain: Brain, library: Snapshot) -> None:
+    def __init__(self, brain: Brain, library: Snapshot, *, keeps_up: bool) -> None:
         self._config = brain.config
         self._library = library
-        self._keeps_up = brain.access is Access.OWNER
+        self._keeps_up = keeps_up
 
     def lines(self, needles: Sequence[str], allowed: Collection[str] | None, limit: int) -> list[Line]:
         """Every file is read once. Stops after a second and a half: a floor must not be a wait."""
@@ -407,7 +424,11 @@ class _VaultGrep:
         """An owner knows the files, those included that can't be indexed; a reader may be behind, and looks."""
         if self._keeps_up:
             return sorted({*self._library.notes(), *(failure.path for failure in self._library.failures())})
-        return sorted(files.stat_all(self._config.vault, self._config.search.exclude).stats)
+        return sorted(self._disk)
+
+    @cached_property
+    def _disk(self) -> Mapping[str, files.Stat]:
+        return files.stat_all(self._config.vault, self._config.search.exclude).stats
 
     def unindexed(self) -> list[str]:
         """Nothing for an owner, which catches up before it answers: looking at every file would cost each question tens of ms."""
@@ -423,24 +444,28 @@ class _VaultGrep:
         """
         notes = self._library.notes()
         failed = {failure.path for failure in self._library.failures()}
-        disk = files.stat_all(self._config.vault, self._config.search.exclude).stats
-        return sorted(
-            path
-            for path, stat in disk.items()
-            if path not in failed and (path not in notes or (stat.mtime_ns, stat.size) != (notes[path].mtime_ns, notes[path].size))
-        )
+        disk = self._disk
+        return sorted(path for path, stat in disk.items() if path not in failed and (path not in notes or _differs(stat, notes[path])))
+
+    def outdated(self) -> set[str]:
+        """Notes of the index that are gone from the disk, or not as they were indexed."""
+        notes = self._library.notes()
+        try:
+            disk = self._disk
+        except OneBrainError:
+            return set(notes)
+        return {path for path, note in notes.items() if path not in disk or _differs(disk[path], note)}
 
 
-def _without(report: Report, stale: Collection[str]) -> Report:
-    """The report without anything that cites these notes."""
-    return replace(
-        report,
-        hits=tuple(hit for hit in report.hits if hit.doc_path not in stale),
-        sources=tuple(hit for hit in report.sources if hit.doc_path not in stale),
-        answer=tuple(quote for quote in report.answer if quote.path not in stale),
-        chain=tuple(link for link in report.chain if link.path not in stale),
-        verdict=bands.verdict(hit for hit in report.hits if hit.doc_path not in stale),
-    )
+def _differs(stat: files.Stat, note: NoteRecord) -> bool:
+    return (stat.mtime_ns, stat.size) != (note.mtime_ns, note.size)
+
+
+def _emptied(report: Report) -> Report:
+    """For a vault that changes faster than it can be asked: nothing is better than something that may be wrong by now."""
+    note = "The notes kept changing while they were read. Ask again in a moment."
+    nothing = replace(report, verdict=Verdict.NONE, hits=(), sources=(), answer=(), chain=(), below_threshold=None)
+    return replace(nothing, notes=(*report.notes, note))
 
 
 def _reranker_name(reranker: Reranker | None) -> str | None:

@@ -89,6 +89,7 @@ class Snapshot:
         self._words = words
         self._cache = cache
         self._keeper = keeper
+        self._shown: Mapping[str, NoteRecord] | None = None
         connection.execute("BEGIN")
         self._meta = rows.meta(connection)  # the first read fixes which commit is seen
 
@@ -116,7 +117,11 @@ class Snapshot:
         return _Meaning(self._connection, self.generation, self._cache, self._keeper) if some else None
 
     def notes(self) -> Mapping[str, NoteRecord]:
-        return self._cache.notes(self._connection, int(self._meta.get("notes", "0")))
+        return self._cache.notes(self._connection, int(self._meta.get("notes", "0"))) if self._shown is None else self._shown
+
+    def hide(self, paths: Collection[str]) -> None:
+        """Take notes off the list for whoever uses this snapshot: what `notes` doesn't list does not exist."""
+        self._shown = {path: note for path, note in self.notes().items() if path not in paths}
 
     def chunks(self, ids: Sequence[str]) -> Mapping[str, Chunk]:
         return rows.chunks(self._connection, ids)

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Protocol
 
-RACY_NS = 2_000_000_000  # FAT keeps 2 s; a file changed that close to being read may change again under the same time stamp
+from onebrain.vault.files import RACY_NS
+
 MANY = 20  # fewer notes than this are removed without asking
 MOST = 0.5
 

@@ -209,9 +209,9 @@ def notes(connection: sqlite3.Connection) -> dict[str, NoteRecord]:
     dated = {note for (note,) in connection.execute("SELECT note FROM events")}
     records: dict[str, NoteRecord] = {}
     for row in connection.execute(
-        "SELECT id, path, title, source, aliases, tags, date, status, type, sha256, mtime_ns, size FROM notes ORDER BY path"
+        "SELECT id, path, title, source, aliases, tags, date, status, type, sha256, mtime_ns, size, inode, seen_ns FROM notes ORDER BY path"
     ):
-        note, path, title, source, aliases, tags, date, status, kind, sha256, mtime_ns, size = row
+        note, path, title, source, aliases, tags, date, status, kind, sha256, mtime_ns, size, inode, seen_ns = row
         records[path] = NoteRecord(
             path=path,
             title=title,
@@ -227,6 +227,8 @@ def notes(connection: sqlite3.Connection) -> dict[str, NoteRecord]:
             links=tuple(out.get(note, ())),
             backlinks=tuple(back.get(note, ())),
             has_events=note in dated,
+            inode=inode,
+            seen_ns=seen_ns,
         )
     return records
 

@@ -328,6 +328,7 @@ def _link(told: Sequence[Option], notes: Mapping[str, NoteRecord]) -> ChainLink:
         line=event.reason_line if event.reason else event.line,
         rerank_score=round(max(option.belongs for option in told), 4),
         superseded_by=_superseded_by(told, notes),
+        tellings=tuple(sorted({option.story.note.path for option in told})),
     )
 
 

@@ -6,12 +6,11 @@ possible, without a calibrated score: none was produced.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from onebrain.search.legs import timed
+from onebrain.search.legs import attempt
 from onebrain.search.reading import Reading
 from onebrain.search.report import Band, Hit, Stage, StageStatus
 from onebrain.search.snippet import snippet
@@ -61,19 +60,22 @@ def needles(reading: Reading) -> list[str]:
 def rescue(
     grep: Grep | None, hits: tuple[Hit, ...], reading: Reading, stages: Sequence[Stage], allowed: Collection[str] | None, library: Library
 ) -> tuple[tuple[Hit, ...], Stage]:
-    """The hits with literal matches added in front, and how it went."""
-    began = time.perf_counter()
+    """The hits with literal matches added in front, and how it went. Files that can't be looked at take nothing from the hits."""
     if grep is None:
         return hits, Stage("grep", StageStatus.SKIPPED, "the files are not at hand")
-    why = trigger(hits, stages, grep.unindexed())
-    if why is None:
-        return hits, Stage("grep", StageStatus.SKIPPED, "not needed")
-    lines = grep.lines(needles(reading), allowed, _MOST)
-    found = {line.path: line for line in reversed(lines)}
-    new = [_hit(found[path], library, reading) for path in sorted(found)]
-    known = {hit.doc_path for hit in new}
-    merged = (*new, *(hit for hit in hits if hit.doc_path not in known)) if new else hits
-    return merged, timed(Stage("grep", StageStatus.RAN, why, hits=len(new)), began)
+
+    def looked() -> tuple[tuple[Hit, ...], Stage]:
+        why = trigger(hits, stages, grep.unindexed())
+        if why is None:
+            return hits, Stage("grep", StageStatus.SKIPPED, "not needed")
+        lines = grep.lines(needles(reading), allowed, _MOST)
+        found = {line.path: line for line in reversed(lines)}
+        new = [_hit(found[path], library, reading) for path in sorted(found)]
+        known = {hit.doc_path for hit in new}
+        merged = (*new, *(hit for hit in hits if hit.doc_path not in known)) if new else hits
+        return merged, Stage("grep", StageStatus.RAN, why, hits=len(new))
+
+    return attempt("grep", looked, hits)
 
 
 def _hit(line: Line, library: Library, reading: Reading) -> Hit:

@@ -83,6 +83,9 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class ChainLink:
+    """A dated decision. `superseded_by` is the note that replaced it, "" where nothing says which; `tellings` are the notes its words,
+    score and end were taken from, which every change of theirs may undo (faces show the one at `path`)."""
+
     date: str
     event: str
     quote: str
@@ -91,6 +94,7 @@ class ChainLink:
     line: int
     rerank_score: float | None = None
     superseded_by: str | None = None
+    tellings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,3 +142,9 @@ class Report:
     def quoted(self) -> tuple[Quote | ChainLink, ...]:
         """What the question was answered with, in order: the links of a chain, else the sentences of an answer."""
         return self.chain or self.answer
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """Every note that anything in it was taken from."""
+        links = (path for link in self.chain for path in (link.path, link.superseded_by, *link.tellings) if path)
+        return frozenset((*(hit.doc_path for hit in (*self.hits, *self.sources)), *(quote.path for quote in self.answer), *links))

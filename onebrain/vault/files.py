@@ -6,16 +6,22 @@ odd file is reported, never fatal.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import stat as modes
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from onebrain.errors import NoteUnreadable, VaultNotFound
 
+if TYPE_CHECKING:
+    from onebrain.vault.library import NoteRecord
+
 MAX_BYTES = 20 * 1024 * 1024
+RACY_NS = 2_000_000_000  # FAT keeps 2 s; a file changed that close to being read may change again under the same time stamp
 MEMORY_FOLDERS = (".claude/memory/cards", ".claude/memory/events")  # the only hidden folders that hold sources
 
 _ALWAYS_SKIPPED = {"node_modules"}
@@ -80,6 +86,19 @@ def stat(vault: Path, path: str) -> Stat | None:
     except (OSError, NoteUnreadable):
         return None
     return Stat(found.st_mtime_ns, found.st_size, found.st_ino) if modes.S_ISREG(found.st_mode) else None
+
+
+def unchanged(vault: Path, note: NoteRecord) -> bool:
+    """Whether a note's file still holds what was indexed. It is read only where its stat can't tell."""
+    now = stat(vault, note.path)
+    if now is None or now.size != note.size:
+        return False
+    if (now.mtime_ns, now.inode) == (note.mtime_ns, note.inode) and note.mtime_ns < note.seen_ns - RACY_NS:
+        return True
+    try:
+        return hashlib.sha256(read(vault, note.path)).hexdigest() == note.sha256
+    except NoteUnreadable:
+        return False
 
 
 def is_note(path: str, exclude: Sequence[str] = ()) -> bool:

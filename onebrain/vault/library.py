@@ -17,7 +17,10 @@ Vector: TypeAlias = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class NoteRecord:
-    """A note as the manifest lists it. `links` and `backlinks` hold resolved vault paths with their kinds."""
+    """A note as the manifest lists it. `links` and `backlinks` hold resolved vault paths with their kinds.
+
+    `mtime_ns`, `size`, `inode` are those of its file when it was read, `seen_ns` the wall clock then (see `files.unchanged`).
+    """
 
     path: str
     title: str
@@ -33,6 +36,8 @@ class NoteRecord:
     links: tuple[tuple[str, LinkKind], ...]
     backlinks: tuple[tuple[str, LinkKind], ...]
     has_events: bool
+    inode: int = 0
+    seen_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
