@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -115,10 +116,11 @@ class FakeStatus:
 
 
 def record(path: str, title: str, **more: Any) -> NoteRecord:
+    raw = NOTES[path].encode()
     given: dict[str, Any] = {
         "path": path, "title": title, "source": Source.DECISION if "ADR" in path else Source.KNOWLEDGE, "aliases": (), "tags": (),
-        "date": None, "status": Status.ACTIVE, "type": None, "sha256": "", "mtime_ns": 0, "size": 0, "links": (), "backlinks": (),
-        "has_events": False,
+        "date": None, "status": Status.ACTIVE, "type": None, "sha256": sha256(raw).hexdigest(), "mtime_ns": 0, "size": len(raw),
+        "links": (), "backlinks": (), "has_events": False,
     }  # fmt: skip
     return NoteRecord(**(given | more))
 

@@ -69,7 +69,8 @@ def _search(
         return skill.Result.failed(wrong.message)
     try:
         with current.brain(sync=True) as brain, brain.library() as library:
-            answer = facts.answer(library, brain.embed_query, brain.ask, _memories(current), ask, current.terminal.today())
+            vault, today = current.config.vault, current.terminal.today()
+            answer = facts.answer(library, vault, brain.embed_query, brain.ask, _memories(current), ask, today)
     except (OneBrainError, OSError) as error:
         return skill.Result.failed(f"Memory search failed: {error}")
     if not answer.by_meaning:

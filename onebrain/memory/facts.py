@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from onebrain.memory.activation import (
     ACTIVE,
@@ -34,6 +34,7 @@ from onebrain.memory.memories import TYPES, Memory, mapped
 from onebrain.search.question import Filters, Request
 from onebrain.search.report import CONFIDENT, POSSIBLE, Report
 from onebrain.text.analysis import fold, groups
+from onebrain.vault import files
 from onebrain.vault.library import Library, Vector, WordQuery
 from onebrain.vault.note import Chunk
 
@@ -85,6 +86,7 @@ class Answer:
 
 def answer(
     library: Library,
+    vault: Path,
     embed: Callable[[str], Vector | None],
     judge: Callable[[Request], Report],
     memories: Iterable[Memory],
@@ -102,9 +104,18 @@ def answer(
     folders = tuple(sorted({PurePosixPath(memory.path).parent.as_posix() for memory in kept}))
     report = judge(Request(text=ask.query, now=today, filters=Filters(paths=folders), limit=JUDGED, everything=True, write_hyde=False))
     judged = {hit.chunk_id: hit.rerank_score for hit in report.hits if hit.rerank_score is not None}
-    passages = {memory.path: [c for c in library.chunks_of(memory.path) if c.line_end >= memory.body_line] for memory in kept}
+    passages = {memory.path: _passages(library, vault, memory) for memory in kept}
     found = search(ask, kept, passages, signals(library, ask, kept, vector, judged), today)
     return Answer(tuple(found), vector is not None)
+
+
+def _passages(library: Library, vault: Path, memory: Memory) -> list[Chunk]:
+    """Those of the index where the note is as it was indexed; else the memory as it was read just now. A log isn't read: it has none."""
+    note = library.notes().get(memory.path)
+    if note is not None and files.unchanged(vault, note):
+        return [c for c in library.chunks_of(memory.path) if c.line_end >= memory.body_line]
+    text, line = memory.content, memory.body_line
+    return [Chunk(f"{memory.path}#", memory.path, 0, memory.title, line, line + text.count("\n"), text, text)] if text else []
 
 
 def candidates(memories: Iterable[Memory], ask: Ask, today: date) -> list[Memory]:

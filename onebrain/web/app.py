@@ -102,7 +102,8 @@ class Page:
     async def _results(self, form: views.Asked, stage: Stage, then: Stage) -> str:
         """What `stage` finds; the fragment of the words alone asks for `then` by itself."""
         if not form.q:
-            return self._fragment("empty.html", lately=await self._peek(_lately) or ())
+            vault = self._desk.config.vault
+            return self._fragment("empty.html", lately=await self._peek(lambda library: _lately(library, vault)) or ())
         if not await run_in_threadpool(self._desk.has_index):
             return self._fragment("no_index.html")
         report = await run_in_threadpool(self._desk.ask, views.request_of(form, self._today(), stage))
@@ -148,7 +149,8 @@ class Page:
         if self._links is None or self._links[0] != library.generation:
             aliases = {note.path: note.aliases for note in notes.values() if note.aliases}
             self._links = library.generation, LinkResolver(notes, aliases, {note.path: note.title for note in notes.values()})
-        return notes.get(path), self._links[1]
+        record = notes.get(path)
+        return record if record is not None and files.unchanged(self._desk.config.vault, record) else None, self._links[1]
 
     async def health(self, request: HttpRequest) -> Response:
         try:
@@ -188,9 +190,11 @@ def _number(text: str | None) -> int:
     return int(text) if text and text.isdecimal() and len(text) < 10 else 0
 
 
-def _lately(library: Library) -> tuple[Mapping[str, Any], ...]:
-    """The newest decisions that stand, each once: from decision records and decision tables, where a line surely is one."""
-    paths = [note.path for note in library.notes().values() if note.has_events and note.status is Status.ACTIVE]
+def _lately(library: Library, vault: Path) -> tuple[Mapping[str, Any], ...]:
+    """The newest decisions that stand, each once: from decision records and decision tables, where a line surely is one. Of notes that
+    went or changed since they were indexed none is shown."""
+    notes = library.notes()
+    paths = [note.path for note in notes.values() if note.has_events and note.status is Status.ACTIVE]
     found = [
         (event.date, event.what, path, event.line)
         for path, events in library.events(paths).items()
@@ -199,5 +203,8 @@ def _lately(library: Library) -> tuple[Mapping[str, Any], ...]:
     ]
     newest: dict[str, Mapping[str, Any]] = {}
     for day, what, path, line in sorted(found, key=lambda each: (each[0], each[2], -each[3]), reverse=True):
-        newest.setdefault(day, {"date": day, "what": what, "path": path, "line": line})
-    return tuple(newest.values())[:LATELY]
+        if len(newest) == LATELY:
+            break
+        if day not in newest and files.unchanged(vault, notes[path]):
+            newest[day] = {"date": day, "what": what, "path": path, "line": line}
+    return tuple(newest.values())

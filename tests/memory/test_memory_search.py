@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import pytest
 from memory_shell import Shell
 
+from onebrain.brain import Brain
 from onebrain.config import load
 from onebrain.memory.facts import Ask, Signals, search
 from onebrain.memory.memories import MemoryShelf
@@ -191,6 +192,21 @@ def test_options_do_what_skill_args_do(memories: Shell) -> None:
 
 def test_without_vectors_words_decide_and_it_says_so(memories: Shell) -> None:
     assert "No vectors: memories are matched by words alone." in memories("memory", "search", "birthday").err
+
+
+def test_beside_a_busy_owner_notes_are_told_as_they_stand(memories: Shell) -> None:
+    """Another process owns the index and has not seen the changes: what is told of a memory is its own text, and of a log nothing."""
+    assert contents(memories, query="Hamburg office", type="raw") and contents(memories, query="Hamburg office", type="summary")
+    with Brain.open(load(memories.cwd, memories.env, memories.cwd)):
+        session = "07-logs/session/2026/07/2026-07-10-session-01.md"
+        memories.note(session, memories.text(session).replace("in Hamburg", "nowhere near Hamburg"))
+        (memories.cwd / "07-logs/log/2026/07/2026-07-12-recap.md").unlink()
+        assert contents(memories, query="Hamburg office", type="raw") == contents(memories, query="Hamburg office", type="summary") == []
+        birthday = "05-agent/memory/user-birthday-14-march.md"
+        long = "User's birthday is on 15 March, as the passport says. " + "It is kept with cake. " * 80
+        memories.note(birthday, memories.text(birthday).replace("User's birthday is on 14 March", long))
+        (told,) = contents(memories, query="birthday", subject="user")
+        assert told.startswith("User's birthday is on 15 March")
 
 
 def test_an_old_fact_returns_when_it_is_named(shell: Shell) -> None:

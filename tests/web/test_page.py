@@ -34,6 +34,18 @@ def test_the_empty_page_offers_the_filters_and_the_newest_decisions(client: Test
     assert "ADR-003" not in page  # superseded: not lately decided
 
 
+def test_what_the_index_says_of_a_note_that_changed_is_not_shown(client: TestClient, vault: Path) -> None:
+    note = vault / ADR7
+    text = note.read_text(encoding="utf-8").replace("Redis Streams", "RabbitMQ").replace("2026-04-19", "2026-05-01")
+    note.write_text(text, encoding="utf-8")
+    assert "Redis Streams for event transport" not in client.get("/").text
+    html = client.get("/note", params={"path": ADR7}).text
+    assert "RabbitMQ" in html and "19 Apr 2026" not in html
+    assert f'href="/note?path={quote(ADR3, safe="")}"' in html
+    note.unlink()
+    assert "Redis Streams for event transport" not in client.get("/").text
+
+
 def test_words_answer_first_and_ask_for_the_rest(client: TestClient, brain: FakeBrain) -> None:
     answer = client.get("/answer", params={"q": "kafka", "tag": "adr"})
     assert [request.legs for request in brain.asked] == [Legs.LEX]
