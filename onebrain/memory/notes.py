@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
@@ -11,7 +12,7 @@ from typing import Generic, TypeVar
 
 from onebrain.text.dates import first_day
 from onebrain.vault import files
-from onebrain.vault.files import decode
+from onebrain.vault.files import RACY_NS, decode
 from onebrain.vault.frontmatter import Frontmatter, read, text_of, texts
 from onebrain.vault.note import Value
 
@@ -81,15 +82,20 @@ def number(text: object, default: float) -> float:
 
 @dataclass(slots=True)
 class ReadOnce(Generic[_T]):
-    """Parsed files of a folder, read again only when they changed. `parse` is given a file's path in the folder and its bytes."""
+    """Parsed files of a folder, read again only when their stat changed. `parse` is given a file's path in the folder and its bytes; what
+    was written so lately that it may change again under the same time is not kept."""
 
     parse: Callable[[str, bytes], _T]
-    kept: dict[Path, tuple[files.Stat | None, _T]] = field(default_factory=dict)
+    kept: dict[Path, tuple[files.Stat, _T]] = field(default_factory=dict)
+    now_ns: Callable[[], int] = time.time_ns
 
     def get(self, root: Path, path: str) -> _T:
         """Raises NoteUnreadable, with the reason in words, also for a link that leads out of `root`."""
         mark = files.stat(root, path)
         known = self.kept.get(root / path)
-        if known is None or mark is None or known[0] != mark:
-            known = self.kept[root / path] = (mark, self.parse(path, files.read(root, path)))
-        return known[1]
+        if known is not None and known[0] == mark:
+            return known[1]
+        found = self.parse(path, files.read(root, path))
+        if mark is not None and mark.mtime_ns < self.now_ns() - RACY_NS:
+            self.kept[root / path] = (mark, found)
+        return found

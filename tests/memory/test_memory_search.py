@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 from datetime import date
 from pathlib import Path
@@ -15,6 +16,7 @@ from onebrain.brain import Brain
 from onebrain.config import load
 from onebrain.memory.facts import Ask, Signals, search
 from onebrain.memory.memories import MemoryShelf
+from onebrain.memory.notes import ReadOnce
 from onebrain.memory.secrets import secret_in
 from onebrain.models.folders import ModelFolder
 from onebrain.vault.chunk import chunk
@@ -207,6 +209,21 @@ def test_beside_a_busy_owner_notes_are_told_as_they_stand(memories: Shell) -> No
         memories.note(birthday, memories.text(birthday).replace("User's birthday is on 14 March", long))
         (told,) = contents(memories, query="birthday", subject="user")
         assert told.startswith("User's birthday is on 15 March")
+
+
+def test_a_file_is_read_once_unless_it_may_have_changed_under_the_same_time(tmp_path: Path) -> None:
+    file, now = tmp_path / "m.md", 10**18
+    read: list[bytes] = []
+    kept = ReadOnce(lambda name, raw: read.append(raw) or raw, now_ns=lambda: now)  # type: ignore[func-returns-value]
+
+    def said(text: bytes, seconds: int) -> bytes:
+        file.write_bytes(text)
+        os.utime(file, ns=(now, now - seconds * 10**9))
+        return kept.get(file, "m.md")
+
+    steps = [(b"one", 1), (b"two", 1), (b"two", 60), (b"two", 60), (b"six", 50)]
+    assert [said(*step) for step in steps] == [text for text, _ in steps]
+    assert read == [b"one", b"two", b"two", b"six"]
 
 
 def test_an_old_fact_returns_when_it_is_named(shell: Shell) -> None:
