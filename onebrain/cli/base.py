@@ -102,9 +102,10 @@ class Session:
         return self._config
 
     @contextmanager
-    def brain(self, *, sync: bool = False) -> Iterator[BrainPort]:
-        """A Brain for this command; `sync` catches up with the disk first. IndexBusy and the rest of the tree on failure."""
-        config = self.config
+    def brain(self, *, sync: bool = False, config: Config | None = None) -> Iterator[BrainPort]:
+        """A Brain for this command, of its own vault or of the one given; `sync` catches up with the disk first. IndexBusy and the rest of
+        the tree on failure."""
+        config = config or self.config
         with Bar(self.terminal, shown=self.terminal.err_tty and not self.quiet) as bar, self.terminal.brains(
             config, sync=sync, progress=bar.update
         ) as opened:

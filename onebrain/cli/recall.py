@@ -116,16 +116,15 @@ def _local(current: Session, config: Config | None, folder: Path, question: str)
         text=question, now=current.terminal.today(), filters=Filters(paths=(prefix,)), limit=TOP, everything=True, write_hyde=False
     )
     try:
-        with current.brain(sync=True) as brain:
+        with current.brain(sync=True, config=config) as brain:
             report = brain.ask(request)
     except OneBrainError as error:
         return LayerOne("local", LayerState.FAILED, error.message)
+    inside = "" if prefix == "." else f"{prefix}/"  # the filter also takes a folder of this name elsewhere
     hits = [
-        SemanticHit(
-            round(hit.rerank_score, 2), MEASURE, f"{MEMORY}{hit.doc_path.removeprefix(prefix)}:{hit.line_start}", hit.date, hit.snippet
-        )
+        SemanticHit(round(hit.rerank_score, 2), MEASURE, f"{MEMORY}/{hit.doc_path[len(inside) :]}:{hit.line_start}", hit.date, hit.snippet)
         for hit in report.hits
-        if hit.rerank_score is not None
+        if hit.rerank_score is not None and hit.doc_path.casefold().startswith(inside.casefold())
     ]
     return LayerOne("local", LayerState.ACTIVE, hits=tuple(sorted(hits, key=lambda hit: -hit.score)))
 

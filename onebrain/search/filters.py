@@ -22,9 +22,9 @@ def matches(note: NoteRecord, filters: Filters) -> bool:
 
 
 def _under(path: str, prefix: str) -> bool:
-    """`01-projects`, `01-projects/` and `projects/ha` (any run of the path) all narrow to what people mean by them."""
-    path, prefix = path.casefold(), prefix.casefold().strip("/")
-    return path.startswith(prefix) or f"/{prefix}/" in f"/{path}"
+    """A note, with or without `.md`, or a folder: whole names of the path, from the vault or from any folder on. `.` is the vault."""
+    path, prefix = path.casefold(), prefix.casefold().removeprefix("./").strip("/")
+    return prefix in ("", ".", path, path.removesuffix(".md")) or f"/{prefix}/" in f"/{path}"
 
 
 def _tagged(tags: Iterable[str], wanted: str) -> bool:

@@ -19,7 +19,7 @@ class Legs(StrEnum):
 class Filters:
     """Narrow the notes a question may be answered from; all given ones must hold. Empty means no restriction.
 
-    `paths` are vault-relative prefixes (a directory or a note), `tags` match nested tags too (`a` matches `a/b`),
+    `paths` are directories or notes, by whole names (`.` is the vault), `tags` match nested tags too (`a` matches `a/b`),
     `types` match the note's source or its frontmatter `type`, dates are inclusive days compared with the note's date.
     """
 

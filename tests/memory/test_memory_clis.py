@@ -173,6 +173,22 @@ def test_recall_over_our_own_index(shell: Shell) -> None:
         assert hit["cite"].startswith("memory/queue.md:")
 
 
+def test_the_local_layer_cites_files_that_are_there(shell: Shell) -> None:
+    """A note beside memory/, and a folder of the same name elsewhere, are none of it; memory/ may also be the whole vault."""
+    text = "---\nstatus: active\n---\n# Queue\n\nRedis streams carry the message queue.\n"
+    for name in ("MEMORY.md", "memory-old/queue.md", "archive/05-agent/memory/queue.md", "memory/sub/queue.md"):
+        shell.note(f"05-agent/{name}", text)
+
+    def cited(*options: str) -> list[str]:
+        out = shell("recall", "which message queue carries it", "--layer1", "local", "--json", *options).out
+        return [hit["cite"].rpartition(":")[0] for hit in json.loads(out)["data"]["layer1"]["hits"]]
+
+    assert cited() == ["memory/sub/queue.md"]
+    project = shell.note("project/onebrain.yml", "vault: memory\nsearch: {collection: whole}\n").parent
+    shell.note("project/memory/queue.md", text)
+    assert cited("--project", str(project)) == ["memory/queue.md"]
+
+
 def test_local_layer_needs_the_vault(project: Shell) -> None:
     assert "is in no vault, so it isn't indexed" in project("recall", "kafka", "--layer1", "local").out
 
