@@ -36,6 +36,7 @@ class Request:
 
     `lex`, `vec`, `hyde` are sub-queries written by a calling agent (CONTRACTS: `--lex/--vec/--hyde`); they add to `text`.
     `write_synthesis` lets the configured endpoint word the answer: off unless a face asks, since it sends quotes there.
+    Nothing of an answer rests on hits or decisions below `min_score`, of the calibrated score where there is one.
     `mode` None means: find out. `limit` caps listings, and the sources shown with an answer; `everything` lifts it (`--all`).
     """
 

@@ -64,6 +64,8 @@ class Searcher:
         hits = tuple(self._hit(c, pool, ranked) for c in (kept if request.everything else kept[: max(LISTED, request.limit)]))
         hits, stage = rescue(self._grep, hits, reading, stages, narrowed, self._library)
         stages.append(stage)
+        if request.min_score is not None:
+            hits = tuple(hit for hit in hits if _measure(hit) >= request.min_score)
         progress(4)
         return self._report(request, reading, pool, hits, stages)
 
@@ -188,10 +190,12 @@ class Searcher:
         quotes: tuple[Quote, ...] = ()
         chain: tuple[ChainLink, ...] = ()
         if request.legs is Legs.HYBRID and reading.mode is Mode.WHY:
-            chain = build_chain(self._library, pool)
+            told = build_chain(self._library, pool)
+            chain = tuple(link for link in told if request.min_score is None or (link.rerank_score or 0.0) >= request.min_score)
             stages.append(legs.timed(Stage("chain", StageStatus.RAN, hits=len(chain)), began))
             if not chain:
-                notes.append("No dated decisions about this were found; answered as a what-question.")
+                missing = "No decision about this scores enough" if told else "No dated decisions about this were found"
+                notes.append(f"{missing}; answered as a what-question.")
         if request.legs is Legs.HYBRID and not chain:
             quotes = answer(self._library, pool, hits, self._models.embedder)
             stages.append(legs.timed(Stage("answer", StageStatus.RAN, hits=len(quotes)), began))
@@ -203,7 +207,7 @@ class Searcher:
             query=reading.text,
             mode=reading.mode,
             verdict=bands.verdict(hits),
-            hits=tuple(hit for hit in hits if request.min_score is None or _measure(hit) >= request.min_score),
+            hits=hits,
             sources=shown,
             answer=quotes,
             chain=chain,

@@ -207,6 +207,21 @@ def test_one_hit_a_section_and_every_number_with_its_reasons(library: MemoryLibr
         assert hit.band is (Band.CONFIDENT if hit.rerank_score >= 0.6 else Band.POSSIBLE if hit.rerank_score >= 0.3 else Band.WEAK)
 
 
+def test_nothing_of_an_answer_scores_less_than_was_asked_for(library: MemoryLibrary) -> None:
+    def said(text: str, least: float | None) -> tuple[list[float | None], int, int, Verdict, bool]:
+        report = ask(library, text, grep=Files(), min_score=least)
+        scores = [*(hit.rerank_score for hit in (*report.hits, *report.sources)), *(link.rerank_score for link in report.chain)]
+        return scores, len(report.answer), len(report.chain), report.verdict, report.below_threshold is not None
+
+    for text in ("what is the retention of invoices", "why did we drop Kafka for events?"):
+        scores, quoted, links, verdict, below = said(text, None)
+        assert min(score or 0.0 for score in scores) < 0.5 and quoted + links and verdict is Verdict.CONFIDENT and below
+        scores, quoted, links, verdict, below = said(text, 0.5)
+        assert scores and min(score or 0.0 for score in scores) >= 0.5 and quoted + links and verdict is Verdict.CONFIDENT and not below
+        assert said(text, 0.999) == ([], 0, 0, Verdict.NONE, False)
+    assert any("scores enough" in note for note in ask(library, "why did we drop Kafka for events?", min_score=0.999).notes)
+
+
 def test_single_legs_are_listed_unranked(library: MemoryLibrary) -> None:
     for legs in (Legs.LEX, Legs.VEC):
         report = ask(library, "knead the dough", legs=legs, limit=2)
