@@ -33,7 +33,7 @@ from onebrain.index.vectors import Server
 from onebrain.models import weights
 from onebrain.models.embed import E5Embedder
 from onebrain.models.hyde import make_writer
-from onebrain.models.ports import EmbedSettings, EndpointSettings, HydeSettings, HydeWriter, Reranker, RerankSettings
+from onebrain.models.ports import EmbedSettings, EndpointSettings, HydeSettings, HydeWriter, Reranker
 from onebrain.models.rerank import make_reranker
 from onebrain.models.synthesis import EndpointSynthesis
 from onebrain.search.grep import Line
@@ -104,8 +104,8 @@ class _Learned:
         self.embedder = E5Embedder(folder) if folder else None
         self.reranker: Reranker | None = None
         if search.rerank_model != "off":
-            wanted = _rerank_settings(search.rerank_model)
-            self.reranker = self._try(lambda: make_reranker(wanted, cache, self.embedder, folder))
+            own = None if search.rerank_model == "onebrain-compact" else Path(search.rerank_model)
+            self.reranker = self._try(lambda: make_reranker(own, cache, self.embedder, folder))
         self.hyde: HydeWriter | None = None
         if search.hyde.writer != "off":
             self.hyde = self._try(lambda: make_writer(_hyde_settings(config), environ))
@@ -122,12 +122,6 @@ class _Learned:
         for model in (self.embedder, self.reranker, self.hyde):
             if model is not None:
                 model.unload()
-
-
-def _rerank_settings(name: str) -> RerankSettings:
-    if name == "onebrain-compact":
-        return RerankSettings()
-    return RerankSettings(folder=Path(name).expanduser()) if os.sep in name else RerankSettings(model=name)
 
 
 def _hyde_settings(config: Config) -> HydeSettings:

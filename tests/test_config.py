@@ -168,6 +168,24 @@ def test_who_words_answers(tmp_path: Path, text: str, expected: Writer | None) -
     assert (synthesis.endpoint if synthesis else None) == (synthesis.url if synthesis and synthesis.writer == "auto" else None)
 
 
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("onebrain-compact", "onebrain-compact"),
+        ("no", "off"),
+        ("models/mine", "vault/models/mine"),
+        ("mine", "vault/mine"),
+        ("BAAI/bge-reranker-base", "vault/BAAI/bge-reranker-base"),
+        ("/models/mine", "/models/mine"),
+    ],
+)
+def test_a_cross_encoder_is_a_folder_beside_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str, meant: str) -> None:
+    place = vault(tmp_path, f"search: {{rerank_model: {written}}}")
+    monkeypatch.chdir("/")  # as a daemon stands
+    found = load(place, {}, tmp_path).search.rerank_model
+    assert found == (str(tmp_path / meant) if meant.startswith("vault") else meant)
+
+
 def test_the_originals_reranker_switch_is_honoured(tmp_path: Path) -> None:
     assert load(vault(tmp_path, "search: {reranker: {enabled: false}}"), {}, tmp_path).search.rerank_model == "off"
 

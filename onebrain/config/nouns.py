@@ -57,7 +57,7 @@ class Search:
     collection: str
     embed_model: str = "multilingual-e5-small"
     embed_folder: Path | None = None
-    rerank_model: str = "onebrain-compact"  # a folder, a name, or `off`
+    rerank_model: str = "onebrain-compact"  # or a folder (absolute), or `off`
     default_top_k: int = 10
     exclude: tuple[str, ...] = ("attachments",)
     date_order: str | None = None  # `dmy`, `mdy`, `ymd` for dates a note itself leaves ambiguous

@@ -118,12 +118,13 @@ def _search(top: Section, vault: Path, beside: Path) -> Search:
     section, base = top.section("search"), Search(collection="")
     embed = section.section("embed")
     reranker = base.rerank_model if section.section("reranker").flag("enabled", True) else "off"  # the original's switch
+    reranker = section.switchable("rerank_model", reranker)
     folder = section.optional("embed_folder")
     return Search(
         collection=_collection(top, section) or _collection_name(vault),
         embed_model=section.text("embed_model", base.embed_model),
         embed_folder=_absolute(folder, beside) if folder else None,
-        rerank_model=section.switchable("rerank_model", reranker),
+        rerank_model=reranker if reranker in (base.rerank_model, "off") else str(_absolute(reranker, beside)),
         default_top_k=section.whole("default_top_k", base.default_top_k, least=1),
         exclude=section.texts("exclude", base.exclude),
         date_order=section.choice("date_order", "", _DATE_ORDERS) or None,

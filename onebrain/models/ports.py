@@ -90,16 +90,6 @@ class EmbedSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class RerankSettings:
-    """A fastembed cross-encoder from `folder`, or the fastembed `model` that was downloaded before; else our own compact one."""
-
-    folder: Path | None = None
-    model: str | None = None
-    compact: bool = True
-    threads: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class EndpointSettings:
     """`url` is that of a chat completion (OpenAI-compatible) or of Ollama's `/api/generate`; a bare address is Ollama's, `…/v1` an
     OpenAI-compatible server's. `key_env` names the environment variable that holds the key, so that no key is ever in a file.

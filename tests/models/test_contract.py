@@ -13,7 +13,7 @@ from onebrain.models.compact import CompactReranker
 from onebrain.models.embed import E5Embedder
 from onebrain.models.folders import open_folder
 from onebrain.models.hyde import GivenHyde
-from onebrain.models.ports import Embedder, HydeWriter, Reranker, RerankSettings, WriterUnavailable
+from onebrain.models.ports import Embedder, HydeWriter, Reranker, WriterUnavailable
 from onebrain.models.rerank import FastembedReranker
 from onebrain.models.twins import ConstantHyde, HashEmbedder, OverlapReranker
 
@@ -23,7 +23,7 @@ EMBEDDERS: dict[str, Callable[[Path], Embedder]] = {
 }
 RERANKERS: dict[str, Callable[[Path], Reranker]] = {
     "twin": lambda path: OverlapReranker(),
-    "fastembed": lambda path: FastembedReranker(RerankSettings(folder=tiny.cross_encoder(path / "c"), threads=1), path),
+    "fastembed": lambda path: FastembedReranker(open_folder(tiny.cross_encoder(path / "c")), path, threads=1),
     "compact": lambda path: CompactReranker(tiny.word_table(path / "w"), _ids, tiny.compact(path / "r"), threads=2),
 }
 

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 import tiny_models as tiny
 
+from onebrain.brain import Brain
+from onebrain.config import load
 from onebrain.errors import ModelUnavailable
 from onebrain.models.compact import MAX_PAIR, MAX_QUERY, SHIPPED, CompactReranker, pair
 from onebrain.models.embed import E5Embedder
 from onebrain.models.folders import ModelFolder, open_folder
-from onebrain.models.ports import RerankSettings
 from onebrain.models.rerank import FastembedReranker, make_reranker
 
 
@@ -42,25 +43,30 @@ def test_a_broken_file_says_so(tmp_path: Path) -> None:
 
 def test_the_users_folder_wins_and_none_is_an_answer(tmp_path: Path) -> None:
     folder = tiny.cross_encoder(tmp_path / "mine")
-    assert isinstance(make_reranker(RerankSettings(folder=folder), tmp_path, None, None), FastembedReranker)
-    assert make_reranker(RerankSettings(), tmp_path, None, None) is None
+    assert isinstance(make_reranker(folder, tmp_path, None, None), FastembedReranker)
+    assert make_reranker(None, tmp_path, None, None) is None
     plain = open_folder(tiny.embedder(tmp_path / "e"))
-    assert make_reranker(RerankSettings(), tmp_path, E5Embedder(plain), plain) is None  # no word table to lend
+    assert make_reranker(None, tmp_path, E5Embedder(plain), plain) is None  # no word table to lend
 
 
-def test_a_model_that_was_never_downloaded_is_not_fetched(tmp_path: Path) -> None:
-    made = make_reranker(RerankSettings(model="Xenova/ms-marco-MiniLM-L-6-v2"), tmp_path, None, None)
-    assert made is not None
-    with pytest.raises(ModelUnavailable) as caught:
-        made.score("red", ["apple"])
-    assert "--download" in (caught.value.hint or "")
+def test_a_folder_without_a_model_says_what_it_lacks(tmp_path: Path) -> None:
+    with pytest.raises(ModelUnavailable, match="is not a model folder: tokenizer.json, tokenizer_config.json, model.onnx missing"):
+        make_reranker(tmp_path / "Xenova" / "ms-marco-MiniLM-L-6-v2", tmp_path, None, None)
+
+
+def test_the_folder_of_the_configuration_is_used_wherever_the_process_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "onebrain.yml").write_text("search: {rerank_model: models/mine, hyde: off}")
+    tiny.cross_encoder(tmp_path / "models" / "mine")
+    monkeypatch.chdir("/")
+    with Brain.open(load(tmp_path, {"ONEBRAIN_DATA_DIR": str(tmp_path / "data")})) as brain:
+        assert (brain.status().reranker, brain.status().error) == ("mine", None)
 
 
 def test_the_shipped_one_prefers_the_passage_that_answers(e5_folder: ModelFolder) -> None:
     if not SHIPPED.is_file():
         pytest.skip(f"{SHIPPED.name} is not in this checkout")
     embedder = E5Embedder(e5_folder)
-    made = make_reranker(RerankSettings(), e5_folder.path, embedder, e5_folder)
+    made = make_reranker(None, e5_folder.path, embedder, e5_folder)
     assert made is not None
     passages = ["Kafka\nWe dropped Kafka because nobody wanted to operate a broker at night.", "Lunch\nThe canteen serves soup on Mondays."]
     scores = made.score("Why did we stop using Kafka?", passages)
