@@ -1,7 +1,7 @@
 """Fits the numbers in `search/data` from labelled questions: what orders hits, what makes a score a probability, what belongs to a chain.
 
-    python -m onebrain.evaluate.fit collect QUESTIONS.jsonl... --vaults DIR --out ROWS.npz     (opens each corpus; minutes)
-    python -m onebrain.evaluate.fit fit ROWS.npz [--write]                                     (seconds)
+    python -m onebrain.evaluate.fit collect QUESTIONS.jsonl... --vaults DIR --out ROWS.jsonl     (opens each corpus; minutes)
+    python -m onebrain.evaluate.fit fit ROWS.jsonl [--write]                                       (seconds)
 
 Rank weights minimise the listwise loss -log P(a right passage is first), softmax over a question's candidates (Cao et al. 2007), every
 kind of question counting alike. Probabilities are a logistic regression over the ten best hits, the best one weighing more, because it

@@ -238,12 +238,6 @@ class LexicalIndex:
         info = self._index._read_toc()
         clean_files(self._index.storage, self._index.indexname, info.generation, info.segments)
 
-    def optimise(self) -> None:
-        writer = self._index.writer(codec=postings.Codec())
-        writer.pool = postings.Pool()
-        writer.commit(optimize=True)
-        self.refresh()
-
     # Reading
 
     def refresh(self) -> None:

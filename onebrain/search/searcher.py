@@ -25,7 +25,6 @@ from onebrain.search.snippet import passage
 from onebrain.vault.library import Library, NoteRecord
 from onebrain.vault.note import Source
 
-SOURCES = 5  # shown with an answer (seed 003)
 LISTED = 20  # hits of a report, unless all are asked for
 # Above this the cross-encoder is spared: on the dev questions that is three in five, and reading those too made nothing better
 # (ranking .929 against .926 mean reciprocal rank, the same false answers), while it costs a quarter of a second.

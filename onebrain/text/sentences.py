@@ -14,7 +14,7 @@ from enum import StrEnum
 
 from onebrain.text.marks import CONTROL, LEAD, QUOTE_LEAD, plain
 
-__all__ = ["Kind", "Sentence", "cells", "code_lines", "is_divider", "is_row", "plain", "row", "sentences"]
+__all__ = ["Kind", "Sentence", "cells", "is_divider", "is_row", "plain", "row", "sentences"]
 
 
 class Kind(StrEnum):
@@ -100,15 +100,6 @@ def is_row(line: str) -> bool:
 
 def is_divider(line: str) -> bool:
     return "-" in line and "|" in line and bool(_DIVIDER.match(line))
-
-
-def code_lines(lines: Sequence[str]) -> list[bool]:
-    """Which lines belong to fenced code, marks included."""
-    inside = [False] * len(lines)
-    for kind, first, last, _ in _units(lines):
-        if kind is Kind.CODE:
-            inside[first:last] = [True] * (last - first)
-    return inside
 
 
 def _offsets(lines: Sequence[str]) -> list[int]:

@@ -31,7 +31,6 @@ _CODE_SPAN = re.compile(r"(`+)[^`]+\1(?!`)")
 _BARE_NUMBER = re.compile(r"^#?(\d{1,5})\.?$")
 
 _BY = r"(?:super[sc]e+ded|replaced|obsoleted|ersetzt|remplacée?|reemplazad[oa]|substitu[ií]d[oa])"
-_SUPERSEDED_BY = re.compile(rf"\b{_BY}\b[-\s:_*]*(?:on\s+)?(?:[\d/. -]*)[\s,]*\(?\s*(?:by|durch|par|por|da|with)\b", re.IGNORECASE)
 _SUPERSEDED = re.compile(rf"\b{_BY}\b", re.IGNORECASE)
 _SUPERSEDES = re.compile(r"\b(?:super[sc]e+des?|replaces?|obsoletes?|ersetzt|remplace|reemplaza|substitui)\b", re.IGNORECASE)
 _OWN_SUBJECT = re.compile(

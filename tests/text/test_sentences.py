@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onebrain.text.sentences import Kind, cells, code_lines, plain, sentences
+from onebrain.text.sentences import Kind, cells, plain, sentences
 
 
 @pytest.mark.parametrize(
@@ -151,12 +151,13 @@ def test_rows_of_a_table_whose_header_is_elsewhere() -> None:
     assert [s.text for s in sentences("| a | b |\n| c | |")] == ["a · b", "c"]
 
 
+def test_a_fence_ends_with_its_own_mark() -> None:
+    found = sentences("a\n~~~~\n```\n~~~~\nb", code=True)
+    assert [(s.kind, s.line_offset, s.text) for s in found] == [(Kind.PROSE, 0, "a"), (Kind.CODE, 1, "```"), (Kind.PROSE, 4, "b")]
+
+
 def test_cells() -> None:
     assert cells(r"| a \| b | `c|d` | [[e|f]] |") == ["a | b", "`c|d`", "[[e|f]]"]
-
-
-def test_code_lines() -> None:
-    assert code_lines(["a", "~~~~", "```", "~~~~", "b"]) == [False, True, True, True, False]
 
 
 @settings(deadline=None)

@@ -110,11 +110,7 @@ def _dated_parts(section: Section) -> Iterator[Section]:
 def _bullet_reason(group: Sequence[Sentence], words: str, first_line: int, heading: str) -> reasons.Reason | None:
     """The sentence of a bullet (or of the bullets under it) that explains; a label such as `Why:` counts as a cue."""
     for sentence in group[1:]:
-        if re.match(
-            r"^\W*(?:why|reason|rationale|because|context|grund|begründung|raison|motivo|razón|причина|理由|原因|เหตุผล)\b\W*",
-            sentence.text,
-            re.IGNORECASE,
-        ):
+        if _REASON_LEAD.match(sentence.text):
             return reasons.Reason(sentence.text, first_line + sentence.line_offset, heading, 9.0)
     found = reasons.best_of(group, first_line, heading)
     if found is None and len(group) > 1:
