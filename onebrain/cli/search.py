@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -229,29 +228,9 @@ def get(
     current.give(lambda: {"path": note.path, "line_start": note.line_start, "line_end": note.line_end, "text": note.text}, words)
 
 
-@dataclass(frozen=True, slots=True)
-class Unread:
-    """The status of an index that could not be opened: everything unknown but why."""
-
-    collection: str
-    embed_model: str
-    data_dir: Path
-    error: str
-    doc_count: int | None = None
-    chunk_count: int | None = None
-    pending_words: int | None = None
-    pending_vectors: int | None = None
-    failed: tuple[()] = ()
-    last_indexed_at: str | None = None
-    index_size_bytes: int | None = None
-    semantic_available: bool = False
-    reranker: str | None = None
-    hyde: str | None = None
-    owner: str | None = None
-
-
 @app.command("status", help="Say what is indexed, what is not yet, and what could not be.")
 def status(ctx: typer.Context, as_json: Json = False, quiet: Quiet = False, no_daemon: NoDaemon = False) -> None:
+    from onebrain.brain import Status as Known
     from onebrain.render import text
     from onebrain.render.state import Status
 
@@ -264,7 +243,7 @@ def status(ctx: typer.Context, as_json: Json = False, quiet: Quiet = False, no_d
     except OneBrainError as error:  # a status that fails would say least when it matters most
         code = "W_ENGINE_BUSY" if error.code == "E_ENGINE_BUSY" else "W_STATUS_UNREADABLE"
         current.warn(code, f"{error.message} {error.hint or ''}".strip())
-        state = Unread(config.search.collection, config.search.embed_model, config.data_dir, error.message)
+        state = Known(config.search.collection, config.search.embed_model, config.data_dir, error=error.message)
     current.give(lambda: status_data(state), lambda: text.status(state, str(config.vault)))
 
 

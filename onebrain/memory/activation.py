@@ -12,10 +12,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from datetime import date
-from functools import cache, lru_cache
+from functools import lru_cache
 
-from onebrain.text.analysis import Group, fold, groups
-from onebrain.text.languages import function_words, language_of
+from onebrain.text.analysis import Group, empty_words, groups
+from onebrain.text.languages import language_of
 
 DIRECT = 0.65  # word relevance from which a memory counts as named
 SIMILAR = 0.70  # semantic relevance from which a paraphrase counts
@@ -96,15 +96,9 @@ class Strength:
         return self.event_date or self.stored
 
 
-@cache
-def _function_words(language: str) -> frozenset[str]:
-    named = function_words()
-    return frozenset(fold(word) for word in named["english"] | named.get(language, frozenset()))
-
-
 def topic(question: str) -> tuple[Group, ...]:
     """The words of a question that name something; empty for "what is on my plate today?"."""
-    empty = _GENERIC | _function_words(language_of(question))
+    empty = _GENERIC | empty_words(language_of(question))
     return tuple(g for g in groups(question) if not g.optional and g.key not in empty and _is_word(g.key))
 
 

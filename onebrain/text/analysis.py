@@ -109,7 +109,8 @@ def _word(part: str, language: str) -> _Piece:
 
 
 @cache
-def _function_words(language: str) -> frozenset[str]:
+def empty_words(language: str) -> frozenset[str]:
+    """Folded function words of a language, and of English, which stands in texts of every other."""
     named = function_words()
     return frozenset(fold(word) for word in named["english"] | named.get(language, frozenset()))
 
@@ -196,7 +197,7 @@ def groups(question: str, languages: tuple[str, ...] | None = None) -> list[Grou
             weight = 0.5 if identifier else 1.0
             if part.surface not in found or found[part.surface].weight < weight:
                 found[part.surface] = Group(part.surface, part.terms, weight, optional=identifier)
-    dropped = _function_words(languages[0])
+    dropped = empty_words(languages[0])
     content = [g for g in found.values() if g.key not in dropped]
     return content or list(found.values())
 
