@@ -67,7 +67,7 @@ def place(tmp_path: Path) -> Iterator[Place]:
         (vault / path).parent.mkdir(exist_ok=True)
         (vault / path).write_text(text, encoding="utf-8")
     with Brain.open(config) as owner:
-        owner.sync()
+        owner.reindex()
         with Brain.open(config, access=Access.READER) as reader:
             yield Place(config, owner, reader)
 
@@ -123,7 +123,7 @@ def test_a_decision_told_twice_rests_on_both_notes(place: Place, brain: Brain) -
     matter = "---\ndate: 2025-10-02\nsuperseded_by: 0003-streams.md\n---\n"
     place.write(log, f"{matter}# Session Summary : October 2, 2025 (Session 1)\n\n## Key Decisions\n\n- {told}\n")
     place.remove(TABLES)
-    place.owner.sync()
+    place.owner.reindex()
     (link,) = [link for link in brain.ask(WHY).chain if link.path == KAFKA]
     assert (link.superseded_by, link.tellings) == ("adr/0003-streams.md", (log, KAFKA))
     place.remove(log)

@@ -214,12 +214,12 @@ def test_beside_a_busy_owner_notes_are_told_as_they_stand(memories: Shell) -> No
 def test_a_file_is_read_once_unless_it_may_have_changed_under_the_same_time(tmp_path: Path) -> None:
     file, now = tmp_path / "m.md", 10**18
     read: list[bytes] = []
-    kept = ReadOnce(lambda name, raw: read.append(raw) or raw, now_ns=lambda: now)  # type: ignore[func-returns-value]
+    kept = ReadOnce(lambda path, raw: read.append(raw) or raw, now_ns=lambda: now)  # type: ignore[func-returns-value]
 
     def said(text: bytes, seconds: int) -> bytes:
         file.write_bytes(text)
         os.utime(file, ns=(now, now - seconds * 10**9))
-        return kept.get(file, "m.md")
+        return kept.get(tmp_path, "m.md")
 
     steps = [(b"one", 1), (b"two", 1), (b"two", 60), (b"two", 60), (b"six", 50)]
     assert [said(*step) for step in steps] == [text for text, _ in steps]
