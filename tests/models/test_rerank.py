@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
 import tiny_models as tiny
+from onnx import numpy_helper
 
 from onebrain.brain import Brain
 from onebrain.config import load
 from onebrain.errors import ModelUnavailable
 from onebrain.models.compact import MAX_PAIR, MAX_QUERY, SHIPPED, CompactReranker, pair
 from onebrain.models.embed import E5Embedder
-from onebrain.models.folders import ModelFolder, open_folder
+from onebrain.models.folders import ModelFolder, open_folder, sha256
 from onebrain.models.rerank import FastembedReranker, make_reranker
 
 
@@ -74,3 +77,21 @@ def test_the_shipped_one_prefers_the_passage_that_answers(e5_folder: ModelFolder
     assert np.array_equal(made.score("Why did we stop using Kafka?", passages[::-1]), scores[::-1])
     embedder.unload()
     made.unload()
+
+
+def test_what_is_said_of_the_shipped_one_is_about_this_file() -> None:
+    assert json.loads(SHIPPED.with_suffix(".json").read_text(encoding="utf-8"))["sha256"] == sha256(SHIPPED)
+
+
+@pytest.mark.parametrize("model", ["embedder", "cross-encoder"])
+def test_no_two_products_of_int8_leave_sixteen_bits(model: str, e5_folder: ModelFolder) -> None:
+    """x86 chips without VNNI add two products of an activation (0 to 255) and a weight in 16 bits and clip the sum: logits would be off
+    by more than one, on those machines only. Every matrix of whole numbers must keep away from that."""
+    path = SHIPPED if model == "cross-encoder" else e5_folder.path / e5_folder.model_file
+    graph = onnx.load(str(path), load_external_data=False).graph
+    constants = {constant.name: constant for constant in graph.initializer}
+    products = [node for node in graph.node if node.op_type.startswith("MatMulInteger")]
+    assert len(products) > 30
+    for node in products:
+        weights = numpy_helper.to_array(constants[node.input[1]]).astype(int)
+        assert 2 * 255 * np.abs(weights).max() < 2**15, node.name

@@ -262,9 +262,7 @@ class Translating(HashEmbedder):
     """Knows what one German question means, as a multilingual embedder does."""
 
     def embed_query(self, text: str) -> Floats:
-        return super().embed_query(
-            "ADR-1 Postgres for orders. We keep orders in Postgres because the team knows it." if "Warum" in text else text
-        )
+        return super().embed_query(f"ADR-1\nDecision\n{RECORD.partition('## Decision')[2]}" if "Warum" in text else text)
 
 
 def test_a_question_in_another_language_is_answered_by_meaning(tmp_path: Path) -> None:
