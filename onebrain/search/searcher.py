@@ -185,19 +185,17 @@ class Searcher:
 
     def _report(self, request: Request, reading: Reading, pool: Pool, hits: tuple[Hit, ...], stages: list[Stage]) -> Report:
         notes = list(_remarks(reading, pool))
-        began = time.perf_counter()
         quotes: tuple[Quote, ...] = ()
         chain: tuple[ChainLink, ...] = ()
         if request.legs is Legs.HYBRID and reading.mode is Mode.WHY:
-            told = build_chain(self._library, pool)
-            chain = tuple(link for link in told if request.min_score is None or (link.rerank_score or 0.0) >= request.min_score)
-            stages.append(legs.timed(Stage("chain", StageStatus.RAN, hits=len(chain)), began))
+            chain, stage = legs.attempt("chain", lambda: self._chain(request, pool), chain)
+            stages.append(stage)
             if not chain:
-                missing = "No decision about this scores enough" if told else "No dated decisions about this were found"
-                notes.append(f"{missing}; answered as a what-question.")
+                found = "The decisions couldn't be read" if stage.status is StageStatus.FAILED else stage.reason
+                notes.append(f"{found}; answered as a what-question.")
         if request.legs is Legs.HYBRID and not chain:
-            quotes = answer(self._library, pool, hits, self._models.embedder)
-            stages.append(legs.timed(Stage("answer", StageStatus.RAN, hits=len(quotes)), began))
+            quotes, stage = legs.attempt("answer", lambda: self._quotes(pool, hits), quotes)
+            stages.append(stage)
         below = [hit.rerank_score for hit in hits if hit.rerank_score is not None and hit.rerank_score < POSSIBLE]
         limit = len(hits) if request.everything else max(1, request.limit)
         listing = request.legs is not Legs.HYBRID
@@ -215,6 +213,16 @@ class Searcher:
             stages=tuple(stages),
             index=IndexState(self._library.pending(), self._as_of),
         )
+
+    def _chain(self, request: Request, pool: Pool) -> tuple[tuple[ChainLink, ...], Stage]:
+        told = build_chain(self._library, pool)
+        chain = tuple(link for link in told if request.min_score is None or (link.rerank_score or 0.0) >= request.min_score)
+        missing = "No decision about this scores enough" if told else "No dated decisions about this were found"
+        return chain, Stage("chain", StageStatus.RAN, None if chain else missing, hits=len(chain))
+
+    def _quotes(self, pool: Pool, hits: tuple[Hit, ...]) -> tuple[tuple[Quote, ...], Stage]:
+        quotes = answer(self._library, pool, hits, self._models.embedder)
+        return quotes, Stage("answer", StageStatus.RAN, hits=len(quotes))
 
 
 def _measure(hit: Hit) -> float:

@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 from memory_library import MemoryLibrary
 
+from onebrain.errors import IndexDamaged
 from onebrain.models.ports import Floats
 from onebrain.models.twins import ConstantHyde, HashEmbedder, OverlapReranker
+from onebrain.search import searcher
 from onebrain.search.grep import Line
 from onebrain.search.question import Filters, Legs, Request
 from onebrain.search.report import Band, Mode, Report, StageStatus, Verdict
@@ -170,6 +172,18 @@ def test_a_leg_that_fails_is_named_and_the_others_answer(library: MemoryLibrary)
     failed = [(s.name, s.reason) for s in report.stages if s.status is StageStatus.FAILED]
     assert failed == [("vec", "RuntimeError: the model file is gone")]
     assert report.hits[0].doc_path == "knowledge/Bread.md"
+
+
+@pytest.mark.parametrize(("step", "question"), [("chain", "why is the dough kneaded?"), ("answer", "how long do I knead the dough?")])
+def test_an_answer_that_fails_leaves_the_hits(library: MemoryLibrary, monkeypatch: pytest.MonkeyPatch, step: str, question: str) -> None:
+    def broken(*_: object) -> None:
+        raise IndexDamaged("the postings are damaged")
+
+    monkeypatch.setattr(searcher, "build_chain" if step == "chain" else "answer", broken)
+    report = ask(library, question)
+    assert [(s.name, s.reason) for s in report.stages if s.status is StageStatus.FAILED] == [(step, "the postings are damaged")]
+    assert report.hits[0].doc_path == "knowledge/Bread.md"
+    assert step == "answer" or "The decisions couldn't be read; answered as a what-question." in report.notes
 
 
 def test_without_a_model_the_search_is_by_words_and_says_so(library: MemoryLibrary) -> None:
