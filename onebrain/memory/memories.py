@@ -14,6 +14,7 @@ from onebrain.config import Config
 from onebrain.errors import NoteUnreadable
 from onebrain.memory.activation import Strength
 from onebrain.memory.notes import Page, ReadOnce, number, read_page
+from onebrain.vault.files import is_note
 from onebrain.vault.library import NoteRecord
 from onebrain.vault.note import Source
 
@@ -88,16 +89,16 @@ class MemoryShelf:
     files: ReadOnce[Page] = field(default_factory=lambda: ReadOnce(lambda _, raw: read_page(raw)))
 
     def load(self, config: Config) -> tuple[list[Memory], list[str]]:
-        """All memories by path, and what could not be read, in words."""
+        """All memories by path, but for what the configuration excludes; and what could not be read, in words."""
         found: list[Memory] = []
         problems: list[str] = []
         for path in sorted(folder(config).rglob("*.md")):
-            inside = path.relative_to(config.vault)
-            if any(part.startswith(".") for part in inside.parts):
+            inside = path.relative_to(config.vault).as_posix()
+            if not is_note(inside, config.search.exclude):
                 continue
             try:
-                page = self.files.get(config.vault, inside.as_posix())
-                found.append(memory_of(inside.as_posix(), page, datetime.fromtimestamp(path.stat().st_mtime).date()))
+                page = self.files.get(config.vault, inside)
+                found.append(memory_of(inside, page, datetime.fromtimestamp(path.stat().st_mtime).date()))
             except NoteUnreadable as error:
                 problems.append(f"{error.message.rstrip('.')}.")
             except FileNotFoundError:

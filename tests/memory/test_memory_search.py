@@ -404,6 +404,14 @@ def test_a_link_out_of_the_vault_is_neither_read_nor_written_through(shell: Shel
     assert outside.read_text() == "User keeps bees.\n" and link.is_symlink()
 
 
+def test_what_is_excluded_is_no_memory(shell: Shell) -> None:
+    shell.note(f"{MEMORY}/private/bees.md", "User keeps bees.\n")
+    assert contents(shell, query="bees", type="fact") == ["User keeps bees."]
+    (shell.cwd / "onebrain.yml").write_text("search: {collection: memories, exclude: [private]}\n", encoding="utf-8")
+    assert contents(shell, query="bees", type="fact") == []
+    assert shell("memory", "confirm", "bees").code == 2
+
+
 def test_a_memory_without_frontmatter_can_be_confirmed(shell: Shell) -> None:
     shell.note(f"{MEMORY}/bees.md", "User keeps bees.\n")
     assert shell("memory", "confirm", "bees.md").code == 0
