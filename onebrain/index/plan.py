@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Protocol
 
-from onebrain.vault.files import RACY_NS
+from onebrain.vault.files import settled
 
 MANY = 20  # fewer notes than this are removed without asking
 MOST = 0.5
@@ -124,7 +124,7 @@ def _compare(now: Stat, then: Known, content: Callable[[], str | None], force: b
     if force:
         return True
     same_stat = (now.mtime_ns, now.size, now.inode) == (then.mtime_ns, then.size, then.inode)
-    if same_stat and then.mtime_ns < then.seen_ns - RACY_NS:
+    if same_stat and settled(then.mtime_ns, then.seen_ns):
         return None
     if then.sha256 is None or now.size != then.size:
         return True

@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 from onebrain.text.dates import first_day
 from onebrain.vault import files
-from onebrain.vault.files import RACY_NS, decode
+from onebrain.vault.files import decode
 from onebrain.vault.frontmatter import Frontmatter, read, text_of, texts
 from onebrain.vault.note import Value
 
@@ -96,6 +96,6 @@ class ReadOnce(Generic[_T]):
         if known is not None and known[0] == mark:
             return known[1]
         found = self.parse(path, files.read(root, path))
-        if mark is not None and mark.mtime_ns < self.now_ns() - RACY_NS:
+        if mark is not None and files.settled(mark.mtime_ns, self.now_ns()):
             self.kept[root / path] = (mark, found)
         return found

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from onebrain.vault.library import NoteRecord
 
 MAX_BYTES = 20 * 1024 * 1024
-RACY_NS = 2_000_000_000  # FAT keeps 2 s; a file changed that close to being read may change again under the same time stamp
+_RACY_NS = 2_000_000_000  # FAT keeps 2 s
 MEMORY_FOLDERS = (".claude/memory/cards", ".claude/memory/events")  # the only hidden folders that hold sources
 
 _ALWAYS_SKIPPED = {"node_modules"}
@@ -88,12 +88,17 @@ def stat(vault: Path, path: str) -> Stat | None:
     return Stat(found.st_mtime_ns, found.st_size, found.st_ino) if modes.S_ISREG(found.st_mode) else None
 
 
+def settled(mtime_ns: int, seen_ns: int) -> bool:
+    """Whether a file that was looked at then can't have changed since under the same time stamp: it was written well before the look."""
+    return mtime_ns < seen_ns - _RACY_NS
+
+
 def unchanged(vault: Path, note: NoteRecord) -> bool:
     """Whether a note's file still holds what was indexed. It is read only where its stat can't tell."""
     now = stat(vault, note.path)
     if now is None or now.size != note.size:
         return False
-    if (now.mtime_ns, now.inode) == (note.mtime_ns, note.inode) and note.mtime_ns < note.seen_ns - RACY_NS:
+    if (now.mtime_ns, now.inode) == (note.mtime_ns, note.inode) and settled(note.mtime_ns, note.seen_ns):
         return True
     try:
         return hashlib.sha256(read(vault, note.path)).hexdigest() == note.sha256

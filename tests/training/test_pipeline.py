@@ -9,12 +9,14 @@ from pathlib import Path
 from random import Random
 
 import numpy as np
+import onnxruntime
 import pytest
 
 from onebrain.models.compact import pair as product_pair
 from training import commits, negatives, queries, sections, sources
 from training.batches import batch, pair
 from training.contamination import EvaluationText
+from training.export import build
 from training.synonyms import Synonyms
 
 SOURCE = sources.Source("a/b", "HEAD", "MIT", "LICENSE", "MIT License", "A. B.", "b", r"docs/(?P<lang>[a-z]+)/(?P<key>.*\.md)")
@@ -241,6 +243,34 @@ def test_training_and_product_lay_out_a_pair_alike() -> None:
     ours = pair(np.array(question, np.int32), np.array(passage, np.int32))
     assert ours.ids.tolist() == made.tolist()
     assert batch([ours]).side[0].tolist() == sides.tolist()
+
+
+def test_the_written_graph_gives_a_pair_the_same_logit_whatever_else_is_in_the_batch() -> None:
+    draw = np.random.default_rng(1)
+
+    def weight(*shape: int) -> np.ndarray:
+        return draw.normal(0, 0.05, shape).astype(np.float32)
+
+    state = {"pos": weight(512, 384), "seg": weight(2, 384), "ln.weight": 1 + weight(384), "ln.bias": weight(384), "frozen": np.array(0)}
+    shapes = {"qkv": (1152, 384), "ao": (384, 384), "fi": (1536, 384), "fo": (384, 1536)}
+    for name, shape in shapes.items():
+        state |= {f"layers.0.{name}.weight": weight(*shape), f"layers.0.{name}.bias": weight(shape[0])}
+    for name in ("n1", "n2"):
+        state |= {f"layers.0.{name}.weight": 1 + weight(384), f"layers.0.{name}.bias": weight(384)}
+    state |= {"h1.weight": weight(384, 1154), "h1.bias": weight(384), "h2.weight": weight(1, 384), "h2.bias": weight(1)}
+    session = onnxruntime.InferenceSession(build(state), providers=["CPUExecutionProvider"])
+    words, side = weight(2, 60, 384), np.tile(np.arange(60) >= 20, (2, 1)).astype(np.int64)
+    mask = np.ones((2, 60), np.int64)
+    mask[0, 33:] = 0
+
+    def logits(rows: slice, length: int) -> np.ndarray:
+        inputs = {"word_vectors": words[rows, :length], "attention_mask": mask[rows, :length], "token_type": side[rows, :length]}
+        return np.asarray(session.run(["logit"], inputs)[0])
+
+    both = logits(slice(0, 2), 60)
+    assert both[0] == pytest.approx(logits(slice(0, 1), 33)[0], abs=1e-3)
+    assert both[1] == pytest.approx(logits(slice(1, 2), 60)[0], abs=1e-3)
+    assert abs(both[0] - both[1]) > 1e-2
 
 
 def test_the_learning_rate_warms_up_stays_and_cools_down_by_steps() -> None:
