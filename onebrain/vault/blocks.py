@@ -15,8 +15,12 @@ from dataclasses import dataclass, field
 from onebrain.vault.note import Heading
 
 SETEXT_MAX = 160
+INDENT = 4  # of the text under an admonition
 
 _ATX = re.compile(r"(#{1,6})(?:[ \t]+(.*?))??(?:[ \t]+#+)?[ \t]*$")
+# `{#id}`, `{#id .class key=value}`, `{: #id}` or `{-}` behind the words: Pandoc, kramdown, Hugo, Docusaurus. `{{#if}}` is a template's.
+_ATTRIBUTE = r"""(?:[#.][\w:.-]+|[\w-]+=(?:"[^"{}]*"|[^\s"{}]+))"""
+_ATTRIBUTES = re.compile(rf"(?<=[^\s{{\\])[ \t]*\{{(?::[ \t]*|(?=[#.-]))((?:{_ATTRIBUTE}|-)(?:[ \t]+{_ATTRIBUTE})*)[ \t]*\}}[ \t]*$")
 _FENCE = re.compile(r"(`{3,}(?=[^`]*$)|~{3,})")
 _MARKER = re.compile(r"(?:[-+*]|\d{1,9}[.)])(?=[ \t]|$)")
 _UNDERLINE = re.compile(r"(=+|-+)[ \t]*$")
@@ -98,7 +102,7 @@ def _text(scan: _Scan, number: int, text: str, indent: int) -> None:
         scan.paragraph = 0
         if top:
             scan.content = 0
-            scan.headings.append(Heading(len(match[1]), (match[2] or "").strip(), scan.first_line + number))
+            scan.headings.append(_heading(len(match[1]), (match[2] or "").strip(), scan.first_line + number))
     elif first in "=-" and scan.paragraph and top and not scan.content and (match := _UNDERLINE.match(text)):
         _underline(scan, number, match[1])
     elif first in "`~" and (match := _FENCE.match(text)) and indent < scan.content + 4:
@@ -116,6 +120,14 @@ def _text(scan: _Scan, number: int, text: str, indent: int) -> None:
     else:
         scan.paragraph += 1
         scan.last = text
+
+
+def _heading(level: int, text: str, line: int) -> Heading:
+    match = _ATTRIBUTES.search(text) if text.endswith("}") else None
+    if match is None:
+        return Heading(level, text, line)
+    named = next((part[1:] for part in match[1].split() if part[0] == "#"), "")
+    return Heading(level, text[: match.start()].rstrip(), line, named)
 
 
 def _indent(line: str, text: str) -> int:
@@ -139,7 +151,7 @@ def _underline(scan: _Scan, number: int, underline: str) -> None:
         text = scan.last.rstrip()
         if len(text) <= SETEXT_MAX:
             line = scan.first_line + number - 1
-            scan.headings.append(Heading(1 if underline[0] == "=" else 2, text, line))
+            scan.headings.append(_heading(1 if underline[0] == "=" else 2, text, line))
             scan.setext.add(line)
     scan.paragraph = 0
 

@@ -58,9 +58,12 @@ class LinkKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Heading:
+    """`text` without the id that some generators write behind it (`## Set up {#setup}`), which is `id`; empty where there is none."""
+
     level: int
     text: str
     line: int
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +137,7 @@ class Note:
     links: tuple[Link, ...] = ()
     events: tuple[Event, ...] = ()
     problems: tuple[str, ...] = ()
-    matter: Section | None = None  # the frontmatter as it stands, without its `---` lines
+    matter: Section | None = None  # the frontmatter as it stands, without its `---` or `+++` lines
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,6 +52,29 @@ def test_headings(text: str, expected: list[tuple[int, str, int]]) -> None:
     assert headings(text) == expected == oracle(text)
 
 
+@pytest.mark.parametrize(
+    ("line", "text", "id"),
+    [
+        ("## Set up {#setup}", "Set up", "setup"),
+        ("## Set up {#setup .wide lang=en} ##", "Set up", "setup"),
+        ("## Set up {: #setup}", "Set up", "setup"),
+        ("## 設定 {#設定}", "設定", "設定"),
+        ("## Set up {.unnumbered}", "Set up", ""),
+        ("## Set up {-}", "Set up", ""),
+        ("Set up {#setup}\n---", "Set up", "setup"),
+        ("## {{title}}", "{{title}}", ""),
+        ("## Loop {{#each}}", "Loop {{#each}}", ""),
+        ("## {short title}", "{short title}", ""),
+        ("## The set {x=1}", "The set {x=1}", ""),
+        ("## {#alone}", "{#alone}", ""),
+        ("## Not \\{#this}", "Not \\{#this}", ""),
+    ],
+)
+def test_an_id_behind_a_heading_is_none_of_its_words(line: str, text: str, id: str) -> None:
+    (found,) = blocks.layout(line.split("\n"), 1).headings
+    assert (found.text, found.id) == (text, id)
+
+
 def test_code_is_marked() -> None:
     lines = [
         "text",
