@@ -57,6 +57,7 @@ def confirm(config: Config, memory: Memory, today: date, content: str | None = N
 def supersede(config: Config, memories: Sequence[Memory], old: Memory, new: Memory | str, today: date) -> Kept:
     """`new` is the memory that holds now, or its text. The old note stays, marked as a record of the past."""
     if isinstance(new, str):
+        remember.superseded(_text(config.vault / old.path), old.id, today)  # raises before the new one is written
         strength = Strength(old.category, today, None, old.strength.importance)
         kept = _new(config, remember.checked(Statement(new, strength, old.subject)), memories)
         name, path = kept.id, kept.path
@@ -65,8 +66,9 @@ def supersede(config: Config, memories: Sequence[Memory], old: Memory, new: Memo
     if path == old.path:
         raise BadRequest("A memory can't supersede itself.")
     successor, former = config.vault / path, config.vault / old.path
-    replace_file(successor, remember.superseding(_text(successor), old.id, today), within=config.vault)
-    replace_file(former, remember.superseded(_text(former), name, today), within=config.vault)
+    begun, ended = remember.superseding(_text(successor), old.id, today), remember.superseded(_text(former), name, today)
+    replace_file(successor, begun, within=config.vault)
+    replace_file(former, ended, within=config.vault)
     return Kept("superseded", old.id, old.path, old.strength.confirmed, name)
 
 

@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 
 from onebrain.text import analysis
 from onebrain.text.sentences import plain
+from onebrain.vault.chunk import is_matter
+from onebrain.vault.frontmatter import entries
 from onebrain.vault.note import Chunk
 
+__all__ = ["is_matter", "matter_lines", "passage", "snippet"]
+
 LENGTH = 160  # characters
-_KEY = re.compile(r"^[\w][\w .-]*:(?:\s|$)")
-_MARKS = " \t-\"'[]"
-
-
-def is_matter(chunk: Chunk) -> bool:
-    """Whether a passage is a note's frontmatter, which begins on the second line, below `---`."""
-    return chunk.line_start == 2 and not chunk.heading_path and bool(_KEY.match(chunk.text))
 
 
 def matter_lines(text: str) -> list[tuple[int, str]]:
     """(line from 0, `key: value, value`) of each entry of a frontmatter that says something."""
-    found: list[tuple[int, str, list[str]]] = []
-    for number, line in enumerate(text.split("\n")):
-        if _KEY.match(line):
-            key, _, value = line.partition(":")
-            found.append((number, key, [value.strip(_MARKS)] if value.strip(_MARKS) else []))
-        elif found and line.strip(_MARKS):
-            found[-1][2].append(line.strip(_MARKS))
-    return [(number, f"{key}: {', '.join(values)}") for number, key, values in found if values]
+    return [(number, f"{key}: {value}") for number, key, value in entries(text)]
 
 
 def passage(chunk: Chunk, words: Collection[str]) -> str:

@@ -116,7 +116,7 @@ _Unit = tuple[Kind, int, int, Sequence[str]]
 def _units(lines: Sequence[str]) -> Iterator[_Unit]:
     """(kind, first line, line after the last, table header) of every readable unit."""
     at = 0
-    if lines and lines[0].rstrip() == "---" and (close := _closing(lines)):
+    if lines and (close := _closing(lines)):
         yield from ((Kind.FIELD, number, number + 1, ()) for number in range(1, close) if lines[number].strip())
         at = close + 1
     literal = False  # whether an RST literal block may follow: after `::`, or as the content of a directive
@@ -164,7 +164,8 @@ def _table(lines: Sequence[str], at: int) -> tuple[list[_Unit], int]:
 
 def _closing(lines: Sequence[str]) -> int | None:
     """The line that closes a frontmatter opened on line 0."""
-    return next((number for number in range(1, min(len(lines), 500)) if lines[number].rstrip() in ("---", "...")), None)
+    ends = {"---": ("---", "..."), "+++": ("+++",)}.get(lines[0].rstrip(), ())
+    return next((number for number in range(1, min(len(lines), 500)) if lines[number].rstrip() in ends), None)
 
 
 def _fence_end(lines: Sequence[str], at: int, fence: str) -> int:

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from onebrain.text import sentences
+from onebrain.vault import frontmatter
 from onebrain.vault.frontmatter import texts
 from onebrain.vault.note import Chunk, Note, Section
 
-CHUNKER_VERSION = 1  # raise when the same note gives other passages: they are then embedded again
+CHUNKER_VERSION = 2  # raise when the same note gives other passages: they are then embedded again
 
 BUDGET = 900  # characters of a passage, about 200 tokens; a Chinese, Japanese, Korean or Thai character counts for more
 WIDE = 2.2
@@ -37,8 +38,11 @@ _BOOKKEEPING_KEYS = """
     language session sessiontoken checkpoint trigger pause taskslug pauseslug conf verified recapped autosaved autorecovered
     synthesizedfromcheckpoints synthesizedfrompause consumed pep eip adr rfc supersedes supersededby replaces replacedby
     weight order navorder sidebarposition toc kanbanplugin position excalidrawplugin source license
+    lastmod publishdate pubdate expirydate url math template path sortby insearchindex
 """
 _BOOKKEEPING = frozenset(_BOOKKEEPING_KEYS.split())
+_PUBLISHED = _BOOKKEEPING | {"author", "authors"}  # TOML is what site generators read: the author is that of the page, not of its subject
+_NO_WORDS = re.compile(r"!\[\[[^\]]*\]\]|!\[[^\]]*\]\([^)]*\)|(?<!\S)#[^\s#]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +88,39 @@ def _words_of(heading: str) -> str:
     return sentences.plain(heading, inline=True)
 
 
+def is_matter(chunk: Chunk) -> bool:
+    """Whether a passage is a note's frontmatter, which begins on the second line, below `---` or `+++`."""
+    return chunk.line_start == 2 and not chunk.heading_path and frontmatter.begins(chunk.text)
+
+
+def says_nothing(chunk: Chunk) -> bool:
+    """Whether a passage can be found but tells nothing: a heading with nothing under it, frontmatter that only describes the file (its
+    title, its tags), a lone tag or picture, the name of an empty note."""
+    if is_matter(chunk):
+        about_file = _about_file(chunk.text)
+        return all(frontmatter.normal(key) in about_file for _, key, _ in frontmatter.entries(chunk.text))
+    if not chunk.text or f" > {chunk.heading_path}".endswith(f" > {chunk.text}"):
+        return True
+    read = sentences.sentences(_NO_WORDS.sub(" ", chunk.text), code=True)
+    return all(sentence.kind is sentences.Kind.HEADING for sentence in read)
+
+
+def _about_file(matter: str) -> frozenset[str]:
+    return _PUBLISHED if frontmatter.is_toml(matter) else _BOOKKEEPING
+
+
 def _matter(note: Note) -> Iterator[_Piece]:
-    if note.matter and any(
-        re.sub(r"[-_\s]+", "", key).casefold() not in _BOOKKEEPING and texts(value) for key, value in note.frontmatter.items()
-    ):
+    if not note.matter:
+        return
+    about_file = _about_file(note.matter.text)
+    if any(frontmatter.normal(key) not in about_file and texts(value) for key, value in note.frontmatter.items()):
         for piece in _cut(note.matter):
             yield _Piece((), piece.start, piece.end, piece.text, _readable(piece.text))
 
 
 def _readable(matter: str) -> str:
+    if frontmatter.is_toml(matter):
+        return "\n".join(f"{key}: {value}" for _, key, value in frontmatter.entries(matter))
     lines = (re.sub(r"^\s*-\s+", "", line).replace('"', "").replace("[[", "").replace("]]", "") for line in matter.split("\n"))
     return "\n".join(line for line in lines if not re.match(r"^[\w -]+:\s*(?:\[\])?\s*$", line))
 

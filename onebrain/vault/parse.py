@@ -15,7 +15,7 @@ from onebrain.vault.frontmatter import Frontmatter
 from onebrain.vault.note import Heading, Link, Note, Section, Source, Status
 from onebrain.vault.sources import classify
 
-PARSER_VERSION = 1  # raise when the same text gives another Note: every note is then read again
+PARSER_VERSION = 2  # raise when the same text gives another Note: every note is then read again
 
 _TAG = re.compile(
     r"(?<![^\s(,;:>|*_~（「、])(?<!\]\()#([^\s!-,.:-@\[-^`{-~\u2000-\u200a\u2010-\u2027\u2030-\u205e\u3000-\u303f\uff00-\uff20]+)"
@@ -189,7 +189,7 @@ def _type(front: Frontmatter) -> str | None:
 
 
 def _matter(lines: Sequence[str], front: Frontmatter) -> Section | None:
-    last = front.body_line - 2  # the line before the closing `---`
+    last = front.body_line - 2  # the line before the closing one
     if last < 2:
         return None
     return Section((), 0, 2, last, "\n".join(lines[1:last]))
@@ -218,6 +218,8 @@ def _status(front: Frontmatter, meta: Sequence[records.Field], stated: Sequence[
     found = [status for text in texts if (status := records.status_of(text))]
     if any(status is Status.SUPERSEDED for status in found[:1]) or any(_superseded(line) for line, _ in stated):
         return Status.SUPERSEDED
+    if not found and front.find("draft")[0] == "true":
+        return Status.DRAFT
     return found[0] if found else Status.ACTIVE
 
 

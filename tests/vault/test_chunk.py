@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from onebrain.vault import chunk, read_note
-from onebrain.vault.chunk import BUDGET, TAIL
+from onebrain.vault.chunk import BUDGET, TAIL, says_nothing
 from onebrain.vault.note import Chunk
 
 
@@ -50,9 +50,55 @@ def test_frontmatter_and_empty_notes_are_found(text: str, expected: list[tuple[s
     assert shape(text) == expected
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ('+++\ntitle = "T"\nisbn = 9\n+++\n', [("", 2, 3, 'title = "T"\nisbn = 9')]),
+        ('+++\ntitle = "T"\nauthor = ["K"]\n[taxonomies]\ntags = ["x"]\n+++\nbody', [("", 7, 7, "body")]),
+    ],
+)
+def test_toml_frontmatter_is_found_like_yaml(text: str, expected: list[tuple[str, int, int, str]]) -> None:
+    assert shape(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "# Only a title",
+        "---\ntitle: Only a title\ntags:\n  - x\n---\n",
+        '+++\ntitle = "Only a title"\nauthor = ["K"]\ndraft = false\n+++\n',
+        "# T\n\n#idea #todo\n",
+        "![[picture.png]]",
+        "# T\n\n%% later %%\n",
+    ],
+)
+def test_a_stub_says_nothing(text: str) -> None:
+    assert [says_nothing(found) for found in chunks(text)] == [True]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Yes.",
+        "# Capital of France: Paris\n\nParis",
+        "---\nauthor: Kevin Kelly\n---\n",
+        "- [[Other]]",
+        "```\nls\n```",
+        "| a | b |\n|---|---|\n| 1 | 2 |",
+        "#1 is the best",
+        "字",
+    ],
+)
+def test_what_says_something(text: str) -> None:
+    assert [says_nothing(found) for found in chunks(text)] == [False]
+
+
 def test_frontmatter_is_embedded_readably() -> None:
     (found,) = chunks('---\nauthor:\n  - "[[Kevin Kelly]]"\ncover:\nrating: 7\n---\n', "Out of Control.md")
     assert found.embed_text == "Out of Control\nKevin Kelly\nrating: 7"
+    (found,) = chunks('+++\ntitle = "Out of Control"\nisbn = ["9", "8"]\n+++\n', "x.md")
+    assert found.embed_text == "Out of Control\ntitle: Out of Control\nisbn: 9, 8"
 
 
 def test_long_sections_are_cut_between_paragraphs() -> None:

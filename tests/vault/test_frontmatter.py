@@ -96,6 +96,77 @@ def test_hostile_blocks_cost_no_time() -> None:
     assert time.process_time() - begin < 3
 
 
+def toml(block: str) -> frontmatter.Frontmatter:
+    return frontmatter.read(f"+++\n{block}\n+++\nbody")
+
+
+@pytest.mark.parametrize(
+    ("block", "expected"),
+    [
+        ('title = "A \\"b\\""\ndraft = true', {"title": 'A "b"', "draft": "true"}),
+        ("date = 2023-04-05\nat = 2023-04-05T10:00:00Z\nv = 1.10", {"date": "2023-04-05", "at": "2023-04-05T10:00:00+00:00", "v": "1.10"}),
+        ("tags = [\n  'a', # one\n  'b',\n]", {"tags": ["a", "b"]}),
+        (
+            'title = "T"\n[taxonomies]\ntags = ["rust"]\n[extra]\nstatus = "draft"\ntitle = "not this"\n[extra.place]\ncity = "Ulm"',
+            {"title": "T", "tags": ["rust"], "status": "draft", "place": {"city": "Ulm"}},
+        ),
+        ("[[resources]]\nsrc = 'a'\n[[resources]]\nsrc = 'b'", {"resources": [{"src": "a"}, {"src": "b"}]}),
+        ("", {}),
+    ],
+)
+def test_toml_means_what_yaml_does(block: str, expected: dict[str, Value]) -> None:
+    found = toml(block)
+    assert (dict(found.values), found.problems) == (expected, ())
+    assert found.body_line == block.count("\n") + 4
+
+
+@pytest.mark.parametrize(
+    ("block", "expected", "line"),
+    [
+        ('title = "Open\ndate = 2024-01-02\ntags = ["a"]', {"title": "Open", "date": "2024-01-02", "tags": ["a"]}, 2),
+        ("title = 'T'\nkind = unquoted words\n[taxonomies]\ntags = ['x']", {"title": "T", "kind": "unquoted words", "tags": ["x"]}, 3),
+        ("title = 'T'\ntitle = 'U'", {"title": "U"}, 3),
+    ],
+)
+def test_one_broken_toml_key_costs_only_itself(block: str, expected: dict[str, Value], line: int) -> None:
+    found = toml(block)
+    assert dict(found.values) == expected
+    assert len(found.problems) == 1 and found.problems[0].startswith(f"frontmatter line {line}: ")
+
+
+def test_toml_lines_count_in_the_file() -> None:
+    found = toml("title = 'T'\n\n[taxonomies]\ntags = ['x']\n[extra.place]\ncity = 'Ulm'")
+    assert found.lines == {"title": 2, "tags": 5, "place": 6}
+
+
+@pytest.mark.parametrize("text", ["+++\ntitle = 'open'\n", "+++ x\na = 1\n+++", "++++\na = 1\n++++\n", "+++\na = 1\n---\n"])
+def test_what_is_no_toml(text: str) -> None:
+    assert frontmatter.read(text) == frontmatter.Frontmatter()
+
+
+@pytest.mark.parametrize("mark", ["---", "+++"])
+def test_prose_between_two_rules_belongs_to_the_note(mark: str) -> None:
+    found = frontmatter.read(f"{mark}\nOnly a sentence.\n{mark}\nbody")
+    assert (found.body_line, dict(found.values), len(found.problems)) == (1, {}, 1)
+
+
+def test_hostile_toml_costs_no_time() -> None:
+    begin = time.process_time()
+    blocks = ["a = " + "[" * 50_000, ".".join("a" * 50_000) + " = 1", "a = 1\n" * 40_000, "a = " + "{a = " * 30_000, "[[a]]\n" * 20_000]
+    for block in blocks:
+        assert toml(block).problems
+    assert time.process_time() - begin < 3
+
+
+def test_entries_of_a_block_or_a_part_of_one() -> None:
+    assert frontmatter.entries("author:\n  - '[[K]]'\n  - L\nempty:\nrating: 7") == [(0, "author", "K, L"), (4, "rating", "7")]
+    assert frontmatter.entries("title = 'T'\nby = [\n  'K',\n  'L',\n]\n[extra]\nx = 1") == [
+        (0, "title", "T"),
+        (1, "by", "K, L"),
+        (6, "x", "1"),
+    ]
+
+
 def test_texts() -> None:
     assert frontmatter.texts({"a": ["x", None, {"b": "y"}], "c": ""}) == ["x", "y"]
     assert frontmatter.text_of(["a", " b\nc"]) == "a, b c"

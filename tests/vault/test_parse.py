@@ -166,6 +166,39 @@ def test_events_of_a_session_are_a_note_of_their_own() -> None:
     assert chunk(found)[0].text.startswith('{"ts"')
 
 
+def test_a_toml_note_is_read_like_a_yaml_one() -> None:
+    found = note(
+        "posts/x.md",
+        '+++\ntitle = "The **Real** Title"\ndate = 2024-01-02T10:00:00+02:00\naliases = ["Old name"]\ndraft = true\n'
+        '[taxonomies]\ntags = ["rust", "a/b"]\n+++\n\n## Set up {#setup}\n\nRun it.\n',
+    )
+    assert (found.title, found.date, found.aliases, found.tags) == ("The Real Title", "2024-01-02", ("Old name",), ("rust", "a/b"))
+    assert found.status is Status.DRAFT
+    assert found.headings == (Heading(2, "Set up", 10, "setup"),)
+    assert [(s.heading_path, s.line_start, s.text) for s in found.sections] == [(("Set up",), 12, "Run it.")]
+    assert found.matter is not None and (found.matter.line_start, found.matter.line_end) == (2, 7)
+
+
+@pytest.mark.parametrize("raw", [b"\xef\xbb\xbf---\ntitle: T\n...\nbody", b"\xef\xbb\xbf+++\r\ntitle = 'T'\r\n+++\r\nbody"])
+def test_a_byte_order_mark_hides_no_frontmatter(raw: bytes) -> None:
+    found = read_note("x.md", raw)
+    assert (found.title, [section.text for section in found.sections]) == ("T", ["body"])
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [("draft: true", Status.DRAFT), ("draft: false", Status.ACTIVE), ("draft: true\nstatus: accepted", Status.ACTIVE)],
+)
+def test_a_draft_says_so(line: str, status: Status) -> None:
+    assert note("x.md", f"---\n{line}\n---\n").status is status
+
+
+def test_broken_toml_costs_nothing() -> None:
+    found = note("x.md", '+++\ntitle = "Open\ntags = ["a"]\n+++\n\nThe body.\n')
+    assert (found.title, found.tags, found.sections[0].text) == ("Open", ("a",), "The body.")
+    assert found.problems[0].startswith("frontmatter line 2: ")
+
+
 def test_type_and_frontmatter() -> None:
     found = note("x.md", "---\ntype: '[[Authors]]'\nrating: 7\n---\n")
     assert found.type == "Authors"
