@@ -43,7 +43,8 @@ from onebrain.search.searcher import Models, Searcher
 from onebrain.search.synthesis import Writing, add_synthesis
 from onebrain.vault import files
 from onebrain.vault.library import NoteRecord, Vector
-from onebrain.vault.parse import Settings
+from onebrain.vault.links import line_of
+from onebrain.vault.parse import Settings, headings
 
 Made = TypeVar("Made")
 Step = Callable[[str, int, int], None]
@@ -54,6 +55,7 @@ _TRIES = 3  # times a question is asked anew while notes change under it
 _GREP_SECONDS = 1.5
 _SYNTHESIS_TOKENS = 400  # three sentences, also in a script that takes several tokens a letter
 _STATED_LINE = re.compile(r"^(.+?):(\d+)$")
+_STATED_PLACE = re.compile(r"^(.+?\.md)#(.+)$", re.IGNORECASE)
 
 
 class Access(Enum):
@@ -278,15 +280,22 @@ class Brain:
         return True
 
     def get(self, target: str, from_line: int | None = None, max_lines: int | None = None) -> NoteText:
-        """Lines of a note as it is on the disk. `target` is `PATH` or `PATH:LINE`. Raises NoteUnreadable with near names."""
-        path, line = target, from_line
-        stated = _STATED_LINE.match(target)
-        if stated and files.stat(self.config.vault, target) is None:
-            path, line = stated[1], from_line or int(stated[2])
+        """Lines of a note as it is on the disk. `target` is `PATH`, `PATH:LINE`, `PATH#HEADING` or a chunk's id. Raises NoteUnreadable with
+        near names."""
+        path, line, place = target, from_line, ""
+        if files.stat(self.config.vault, target) is None:
+            if stated := _STATED_LINE.match(target):
+                path, line = stated[1], from_line or int(stated[2])
+            elif stated := _STATED_PLACE.match(target):
+                path, place = stated[1], stated[2]
         try:
             text, _ = files.decode(files.read(self.config.vault, path))
         except NoteUnreadable as error:
             raise NoteUnreadable(error.message, hint=self._near_names(path) or error.hint) from error
+        if place and line is None and not place.isdigit():
+            line = line_of(headings(text), place)
+            if line is None:
+                raise NoteUnreadable(f"There is no heading {place!r} in {path}.", hint=f"Read it whole: onebrain search get {path}")
         lines = text.split("\n")
         first = min(max(1, line or 1), len(lines))
         last = len(lines) if max_lines is None else min(len(lines), first + max(1, max_lines) - 1)

@@ -28,7 +28,8 @@ from onebrain.errors import NoteUnreadable, OneBrainError
 from onebrain.search.question import Filters, Request
 from onebrain.search.report import ChainLink, Hit, Quote, Report
 from onebrain.vault import files
-from onebrain.vault.links import LinkResolver
+from onebrain.vault.links import LinkResolver, line_of
+from onebrain.vault.parse import headings
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -411,7 +412,11 @@ class Tools:
         path, line = _place(target)
         if not files.is_note(path, config.search.exclude) or files.stat(config.vault, path) is None:
             path = self._resolved(target, path)
-        lines = files.decode(files.read(config.vault, path))[0].split("\n")
+        whole = files.decode(files.read(config.vault, path))[0]
+        lines = whole.split("\n")
+        place = target.partition("#")[2]
+        if not (line or place.isdigit()):
+            line = line_of(headings(whole), place)
         if lines and not lines[-1]:
             lines.pop()  # a line end is no line
         start = min(from_line or line or 1, max(1, len(lines)))

@@ -1,4 +1,5 @@
-"""Markdown marks off, words on: the text that a reader of the rendered note sees. Obsidian's, Dataview's and RST's marks too."""
+"""Markdown marks off, words on: the text that a reader of the rendered note sees. Obsidian's, Dataview's and RST's marks too, and those
+of site generators: Hugo's shortcodes, Liquid's tags, the admonitions of MkDocs and Docusaurus."""
 
 from __future__ import annotations
 
@@ -6,9 +7,27 @@ import html
 import re
 
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069]")
-_COMMENT = re.compile(r"<!--.*?-->|%%.*?%%", re.DOTALL)
-LEAD = re.compile(r"^[ \t]*(?:>[ \t]?)*[ \t]*(?:#{1,6}[ \t]+|(?:[-+*]|\d{1,9}[.)])[ \t]+(?:\[.\][ \t]+)?)?(?:\[!\w[\w-]*\][-+]?[ \t]*)?")
-QUOTE_LEAD = re.compile(r"^[ \t]*(?:>[ \t]?)+(?:\[!\w[\w-]*\][-+]?[ \t]*)?")
+_COMMENT = re.compile(r"<!--.*?-->|%%.*?%%|\{/\*.*?\*/\}", re.DOTALL)
+# `{{< figure … >}}`, `{{% notice %}}`, `{% include … %}`; `{{</* figure */>}}` shows a shortcode and is none.
+SHORTCODE = r"\{\{[<%](?!/\*)(?:(?![%>]\}\}).){0,500}[%>]\}\}|\{%(?:(?!%\}).){0,500}%\}"
+_SHORTCODE = re.compile(SHORTCODE, re.DOTALL)
+_REFERENCE = re.compile(
+    r"""\{\{[<%]-?[ \t]*(?:rel)?ref[ \t]+(?:path=)?["'`]?(?P<hugo>[^"'`\s{}]+)["'`]?[^{}]*[>%]\}\}"""
+    r"|(?:\{\{[ \t]*site\.baseurl[ \t]*\}\})?\{%-?[ \t]*(?:link|post_url)[ \t]+(?P<jekyll>[^\s%{}]+)[ \t]*-?%\}"
+)
+_CAPTION = re.compile(r'\b(?:caption|title|alt)="((?:[^"\\]|\\.)*)"')
+ADMONITION = re.compile(
+    r"^[ \t>]*(?:(?:!{3}|\?{3}\+?)[ \t]+[A-Za-z][\w-]*(?:[ \t]+[\w-]+)*[ \t]*(?:\"(?P<mkdocs>[^\"]*)\")?|={3}[!+]?[ \t]+\"(?P<tab>[^\"]*)\""
+    r"|:{3,}[ \t]*(?:\{[^{}]*\}|[\w-]+)?(?:\[(?P<docusaurus>[^\]]*)\]|[ \t]+(?P<vuepress>[^{}\n]*?))?(?:\{[^{}]*\})?)[ \t]*$"
+)
+_CODE_BLOCK = re.compile(
+    r"^[ \t]*(?:(?P<tag>\{\{[<%]|\{%)-?[ \t]*(?P<name>highlight|mermaid|comment)\b|#\+begin_(?P<org>src|example|export|comment)\b)",
+    re.IGNORECASE,
+)
+LEAD = re.compile(
+    r"^[ \t]*(?:>(?!\}\})[ \t]?)*[ \t]*(?:#{1,6}[ \t]+|(?:[-+*]|\d{1,9}[.)])[ \t]+(?:\[.\][ \t]+)?)?(?:\[!\w[\w-]*\][-+]?[ \t]*)?"
+)
+QUOTE_LEAD = re.compile(r"^[ \t]*(?:>(?!\}\})[ \t]?)+(?:\[!\w[\w-]*\][-+]?[ \t]*)?")
 _BLOCK_ID = re.compile(r"[ \t]\^[A-Za-z0-9-]+[ \t]*$")
 _FOOTNOTE = re.compile(r"^\[\^[^\]\s]+\]:[ \t]*|\[\^[^\]\s]+\]|[ ]?\[(?:\d{1,3}|#[\w-]*|[a-z])\]_")
 _ROLE = re.compile(r":([a-z][\w+.-]*(?::[a-z][\w+.-]*)?):`([^`]+)`")
@@ -26,7 +45,7 @@ _TAG = re.compile(r"<br\s*/?>|</?[a-zA-Z][a-zA-Z0-9-]*(?:\s+[^<>]*)?/?>")
 _STRONG = re.compile(r"(\*{1,3}|(?<!\w)_{1,3}|~~|==)(?=\S)(.+?)(?<=\S)\1(?!\w)|(?<!\d)(\*{1,3}|~~|==)(?=\S)(.+?)(?<=\S)\3", re.DOTALL)
 _ESCAPE = re.compile(r"\\([\\`*_{}\[\]()#+\-.!|~<>=:\"'$&%^/@,;?])")
 _SPACE = re.compile(r"\s+")
-_MARKED = re.compile(r"[^\w ,.()'’\"/!?;–—-]|_|  |^ *[\d+-]")  # anything that may be a mark; most headings and cells have none
+_MARKED = re.compile(r"[^\w ,.()'’\"/!?;–—-]|_|  |^ *[\d+-]|!!!|\?\?\?")  # anything that may be a mark; most headings and cells have none
 _HOLD = re.compile("\ue000(\\d+)\ue001")
 
 
@@ -37,12 +56,12 @@ def plain(markdown: str, *, inline: bool = False) -> str:
     """
     if not _MARKED.search(markdown):
         return markdown.strip()
-    text = _COMMENT.sub(" ", markdown) if "%%" in markdown or "<!--" in markdown else markdown
+    text = _COMMENT.sub(" ", markdown) if "%%" in markdown or "<!--" in markdown or "{/*" in markdown else markdown
     lines = text.split("\n")
     if not all(line.isprintable() for line in lines) or "\ue000" in text or "\ue001" in text:
         lines = [CONTROL.sub("", line).replace("\ue000", "").replace("\ue001", "") for line in lines]
     if not inline:
-        lines = [LEAD.sub("", line, count=1) for line in lines]
+        lines = [LEAD.sub("", _unfenced(line), count=1) for line in lines]
     text = "\n".join(_BLOCK_ID.sub("", line) if "^" in line else line for line in lines)
     held: list[str] = []
 
@@ -55,6 +74,8 @@ def plain(markdown: str, *, inline: bool = False) -> str:
         text = _RST_LINK.sub(lambda match: hold(match[1]), text)
         text = _RST_NAME.sub(lambda match: hold(match[1]), text) if "`_" in text else text
         text = _CODE.sub(lambda match: hold(match[2].strip() if match[2].strip() else match[2]), text)
+    if "{{" in text or "{%" in text:
+        text = _SHORTCODE.sub(_caption, referenced(text))
     text = _ESCAPE.sub(lambda match: hold(match[1]), text) if "\\" in text else text
     text = _unlinked(_FOOTNOTE.sub("", text)) if "[" in text else text
     if "::" in text:
@@ -69,6 +90,33 @@ def plain(markdown: str, *, inline: bool = False) -> str:
     for _ in range(2 if held else 0):
         text = _HOLD.sub(lambda match: held[int(match[1])], text)
     return _SPACE.sub(" ", text).strip()
+
+
+def referenced(text: str) -> str:
+    """`text` with the target itself where a generator's reference stands: `[x]({{< relref "x.md" >}})` becomes `[x](x.md)`."""
+    return _REFERENCE.sub(lambda match: match["hugo"] or match["jekyll"], text) if "{" in text else text
+
+
+def code_block_end(line: str) -> str | None:
+    """What the last line of a block holds (in lower case) that `line` opens and that is code to its reader, or not shown: Hugo's and
+    Liquid's `highlight`, org's `#+begin_src`; None where it opens none."""
+    match = _CODE_BLOCK.match(line)
+    if match is None:
+        return None
+    if match["org"]:
+        return f"#+end_{match['org'].lower()}"
+    return f"{'end' if match['tag'] == '{%' else '/'}{match['name'].lower()}"
+
+
+def _caption(match: re.Match[str]) -> str:
+    found = _CAPTION.search(match[0])
+    return found[1].replace('\\"', '"') if found else " "
+
+
+def _unfenced(line: str) -> str:
+    """The title of an admonition, without its marks."""
+    match = ADMONITION.match(line) if line.lstrip("> \t")[:3] in ("!!!", "???", "===", ":::") else None
+    return next((title for title in match.groups() if title), "") if match else line
 
 
 def _unlinked(text: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from onebrain.text.marks import CONTROL, LEAD, QUOTE_LEAD, plain
+from onebrain.text.marks import ADMONITION, CONTROL, LEAD, QUOTE_LEAD, SHORTCODE, code_block_end, plain
 
 __all__ = ["Kind", "Sentence", "cells", "is_divider", "is_row", "plain", "row", "sentences"]
 
@@ -49,7 +49,13 @@ _KEY = re.compile(r"^[ \t>]*(?:[*_]{0,3})[^\W\d_][^\n:|*_.,;!?]{0,38}[*_]{0,3}(?
 _ROW = re.compile(r"^[ \t>]*\|.*\|[ \t]*(?:\^[\w-]+)?$")
 _DIVIDER = re.compile(r"^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*$|^[ \t>]*\|[ \t]*:?-+:?[ \t]*\|[ \t]*$")
 _DIRECTIVE = re.compile(r"^\s*\.\. (?:[\w:+-]+::|_[^:]+:|\[)")
-_DROPPED = re.compile(r"^\s*(?:\[[^\]^]+\]:\s*\S+.*|</?[a-zA-Z][^>]*>|:\w[\w -]*:(?:\s.*)?)\s*$")
+_DROPPED = re.compile(
+    r"^\s*(?:\[[^\]^]+\]:\s*\S+.*|</?[a-zA-Z][^>]*>|:\w[\w -]*:(?:\s.*)?|#\+\w+(?::|$).*"
+    r"|import\s+(?:[\w*{][^'\"]*\sfrom\s+)?(?:'[^']+'|\"[^\"]+\");?|export\s+(?:default\s+\w+;?|(?:const|let)\s+\w+\s*=.*|function\s+\w+\s*\(.*))\s*$"
+)
+_DRAWER = re.compile(r"^\s*:(?:PROPERTIES|LOGBOOK):\s*$", re.IGNORECASE)
+_SHORTCODES = re.compile(rf"(?:>|\s|{SHORTCODE})+\Z", re.DOTALL)
+_MOST_LINES = 50  # of a drawer or a shortcode
 _GENERIC = {"metadata", "key", "field", "property", "attribute", "item", "name", ""}
 _KEY_COLUMNS = {"value", "values", ""}
 FIELD_MAX = 60  # a longer `Key: value` line is a sentence
@@ -145,8 +151,17 @@ def _units_at(lines: Sequence[str], at: int) -> tuple[list[_Unit], int]:
         return _table(lines, at)
     if _ROW.match(line):
         return ([] if is_divider(line) else [(Kind.ROW, at, at + 1, ())]), at + 1
-    if _RULE.match(line) or _DROPPED.match(line) or _DIRECTIVE.match(line):
-        return [], at + 1
+    if closing := code_block_end(line):
+        end = next((number + 1 for number in range(at, len(lines)) if closing in lines[number].lower()), len(lines))
+        return [(Kind.CODE, at, end, ())], end
+    if _RULE.match(line) or _DROPPED.match(line) or _DIRECTIVE.match(line) or ADMONITION.match(line):
+        return [], _drawer_end(lines, at) if _DRAWER.match(line) else at + 1
+    if "{{" in line or "{%" in line:
+        for end in range(at + 1, min(at + _MOST_LINES, len(lines)) + 1):
+            if _SHORTCODES.match("\n".join(lines[at:end])):
+                return [], end
+            if not lines[end - 1].strip() or "}" in lines[end - 1]:
+                break
     end = _paragraph_end(lines, at)
     if end == at + 1 < len(lines) and _UNDERLINE.match(lines[end]):
         return [(Kind.HEADING, at, end, ())], end + 1
@@ -176,6 +191,11 @@ def _fence_end(lines: Sequence[str], at: int, fence: str) -> int:
     return len(lines)
 
 
+def _drawer_end(lines: Sequence[str], at: int) -> int:
+    ends = (number + 1 for number in range(at, min(at + _MOST_LINES, len(lines))) if lines[number].strip().upper() == ":END:")
+    return next(ends, at + 1)
+
+
 def _indented_end(lines: Sequence[str], at: int) -> int:
     while at < len(lines) and (not lines[at].strip() or lines[at][0] in " \t"):
         at += 1
@@ -202,8 +222,9 @@ def _paragraph_end(lines: Sequence[str], at: int) -> int:
     return len(lines)
 
 
-_BLOCKS = (_ITEM, _HEADING, _FENCE, _ROW, _RULE, _UNDERLINE, _DIRECTIVE)  # what ends a paragraph
-_BLOCK_FIRST = frozenset("-+*#`~|=_.>0123456789")  # the characters these begin with
+_TAG_LINE = re.compile(rf"^(?:\s|{SHORTCODE})+$")
+_BLOCKS = (_ITEM, _HEADING, _FENCE, _ROW, _RULE, _UNDERLINE, _DIRECTIVE, ADMONITION, _TAG_LINE)  # what ends a paragraph
+_BLOCK_FIRST = frozenset("-+*#`~|=_.>0123456789:!?{")  # the characters these begin with
 
 
 def _own_line(before: str, line: str) -> bool:
@@ -218,7 +239,9 @@ _END = re.compile(
     r"[.!?…]+[\"'”’»)\]*_`~]*(?:\s?\[[#\w-]*\]_)*(?=\s|$)|[。！？｡؟۔।॥។။።]+[」』”’）)\]*_]*|[!?]+(?=[\u3040-\u30ff\u4e00-\u9fff])"
 )
 _MASK = re.compile(
-    r"`+[^`]*`+|\[\[[^\[\]]*\]\]|\]\([^()\s]*(?:\([^()]*\)[^()\s]*)*[^()]*\)|<[^<>\n]*>|\w+://\S+?(?=[.!?]?(?:\s|$))|<!--.*?-->", re.DOTALL
+    SHORTCODE
+    + r"|`+[^`]*`+|\[\[[^\[\]]*\]\]|\]\([^()\s]*(?:\([^()]*\)[^()\s]*)*[^()]*\)|<[^<>\n]*>|\w+://\S+?(?=[.!?]?(?:\s|$))|<!--.*?-->|\{/\*.*?\*/\}",
+    re.DOTALL,
 )
 _ABBREVIATED = """
     e.g i.e cf vs viz dr mr mrs ms prof st sr jr no nos nr fig figs vol ch sec eq p pp ed eds al approx est dept inc ltd co
@@ -233,17 +256,21 @@ _THAI_GAP = re.compile(r"(?<=[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff])[ \u00a0]
 THAI_LEAST = 90  # Thai has no full stop: phrases are gathered to about a sentence
 
 
+_DEFINES = re.compile(r"[ \t]*\n[ \t]*:[ \t]+")  # a definition list: the term on a line, `: ` and what it means on the next
+
+
 def _split(markdown: str, lines: Sequence[str], starts: Sequence[int], first: int, last: int, kind: Kind) -> Iterator[Sentence]:
     begin, end = starts[first], starts[last - 1] + len(lines[last - 1])
     raw = markdown[begin:end]
-    masked = _MASK.sub(lambda match: "x" * len(match[0]), raw) if any(mark in raw for mark in "`[<:") else raw
+    masked = _MASK.sub(lambda match: "x" * len(match[0]), raw) if any(mark in raw for mark in "`[<:{") else raw
     lead = LEAD.match(raw)
     at = lead.end() if lead else 0
     for cut in [*_cuts(masked, at), len(raw)]:
         piece = raw[at:cut]
         offset = len(piece) - len(piece.lstrip())
         body = piece.strip()
-        text = plain("\n".join(QUOTE_LEAD.sub("", line) for line in body.split("\n")) if ">" in body else body, inline=True)
+        said = _DEFINES.sub(": ", body, count=1) if "\n" in body else body
+        text = plain("\n".join(QUOTE_LEAD.sub("", line) for line in said.split("\n")) if ">" in said else said, inline=True)
         if text and any(unicodedata.category(char)[0] in "LNS" for char in text):
             start = begin + at + offset
             yield Sentence(text, start, start + len(body), first + raw.count("\n", 0, at + offset), kind)

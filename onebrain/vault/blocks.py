@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from onebrain.text.marks import ADMONITION, code_block_end
 from onebrain.vault.note import Heading
 
 SETEXT_MAX = 160
@@ -108,7 +109,11 @@ def _text(scan: _Scan, number: int, text: str, indent: int) -> None:
     elif first in "`~" and (match := _FENCE.match(text)) and indent < scan.content + 4:
         scan.fence, scan.quoted, scan.paragraph = match[1], False, 0
         scan.code[number] = 1
-    elif first == "<" and _open_html(scan, number, text):
+    elif first in "<{#" and _open_html(scan, number, text):
+        scan.paragraph = 0
+    elif text[:3] in ("!!!", "???", "===") and ADMONITION.match(text):
+        scan.content, scan.paragraph = indent + INDENT, 0  # what is indented below is its text, as in a list item
+    elif text.startswith(":::") and ADMONITION.match(text):
         scan.paragraph = 0
     elif first in "-*_" and _RULE.match(text):
         scan.paragraph = 0
@@ -122,12 +127,17 @@ def _text(scan: _Scan, number: int, text: str, indent: int) -> None:
         scan.last = text
 
 
-def _heading(level: int, text: str, line: int) -> Heading:
+def named(text: str) -> tuple[str, str]:
+    """A heading's words, and the id behind them or an empty text."""
     match = _ATTRIBUTES.search(text) if text.endswith("}") else None
     if match is None:
-        return Heading(level, text, line)
-    named = next((part[1:] for part in match[1].split() if part[0] == "#"), "")
-    return Heading(level, text[: match.start()].rstrip(), line, named)
+        return text, ""
+    return text[: match.start()].rstrip(), next((part[1:] for part in match[1].split() if part[0] == "#"), "")
+
+
+def _heading(level: int, text: str, line: int) -> Heading:
+    words, name = named(text)
+    return Heading(level, words, line, name)
 
 
 def _indent(line: str, text: str) -> int:
@@ -185,6 +195,8 @@ def _open_html(scan: _Scan, number: int, text: str) -> bool:
         scan.until, scan.hidden = f"</{match[1].lower()}>", True
     elif _TAG.match(text) or (not scan.paragraph and _LONE_TAG.match(text)):
         scan.until, scan.hidden = "\n", False
+    elif ending := code_block_end(text):
+        scan.until, scan.hidden = ending, True
     else:
         return False
     _in_html(scan, number, text)

@@ -15,8 +15,9 @@ from pathlib import PurePosixPath
 from posixpath import normpath
 from urllib.parse import unquote
 
+from onebrain.text.marks import plain, referenced
 from onebrain.vault.frontmatter import Frontmatter, texts
-from onebrain.vault.note import Link, LinkKind, Note, Value
+from onebrain.vault.note import Heading, Link, LinkKind, Note, Value
 from onebrain.vault.records import Field, is_status_key
 
 _WIKI = re.compile(r"(!?)\[\[([^\[\]]+)\]\]")
@@ -97,7 +98,7 @@ def links_in(lines: Sequence[str], first_line: int, code: bytearray, headings: M
             continue
         above = bisect_right(starts, first_line + number)
         heading = headings[starts[above - 1]] if above else None
-        shown = _CODE_SPAN.sub(lambda match: " " * len(match[0]), line) if "`" in line and ":`" not in line else line
+        shown = referenced(_CODE_SPAN.sub(lambda match: " " * len(match[0]), line) if "`" in line and ":`" not in line else line)
         if match := _DEFINITION.match(shown):
             target = unquote(match[1])
             if not re.match(r"[a-z][a-z0-9+.-]*:|//|#", target, re.IGNORECASE):
@@ -157,6 +158,22 @@ def _related(text: str, number: int, kind: LinkKind, *, bare: bool) -> Iterator[
     for target, alias, embedded in targets_in(text, bare=bare):
         if not embedded and not target.startswith("#"):
             yield Link(target, kind, number, None, alias)
+
+
+def line_of(headings: Iterable[Heading], place: str) -> int | None:
+    """The line of the heading that `place` means, which is what a link has behind `#`: an id, the heading's words, or their slug."""
+    wanted = unquote(place).rpartition("#")[2].strip()
+    found: dict[int, int] = {}  # how well a heading fits → the first line that does
+    for heading in headings if wanted else ():
+        words = plain(heading.text, inline=True)
+        fits = (heading.id == wanted, words.casefold() == wanted.casefold(), _slug(words) == _slug(wanted))
+        if any(fits):
+            found.setdefault(fits.index(True), heading.line)
+    return found[min(found)] if found else None
+
+
+def _slug(words: str) -> str:
+    return re.sub(r"[^\w -]", "", words.casefold()).strip().replace(" ", "-")
 
 
 def number_of(path: str) -> tuple[str | None, int] | None:

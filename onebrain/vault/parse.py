@@ -9,13 +9,15 @@ from pathlib import PurePosixPath
 
 from onebrain.config import Folders
 from onebrain.text import dates
-from onebrain.text.sentences import plain
+from onebrain.text.sentences import plain, sentences
 from onebrain.vault import blocks, events, files, frontmatter, links, records
 from onebrain.vault.frontmatter import Frontmatter
 from onebrain.vault.note import Heading, Link, Note, Section, Source, Status
 from onebrain.vault.sources import classify
 
 PARSER_VERSION = 2  # raise when the same text gives another Note: every note is then read again
+
+PREAMBLE = 4000  # characters; more of them are a text, whatever they are
 
 _TAG = re.compile(
     r"(?<![^\s(,;:>|*_~（「、])(?<!\]\()#([^\s!-,.:-@\[-^`{-~\u2000-\u200a\u2010-\u2027\u2030-\u205e\u3000-\u303f\uff00-\uff20]+)"
@@ -76,6 +78,12 @@ def parse(path: str, text: str, settings: Settings = Settings()) -> Note:
     return replace(note, events=events.find(note, dated.line if dated else 1, order))
 
 
+def headings(text: str) -> tuple[Heading, ...]:
+    """The headings of a note's text (line ends `\\n`)."""
+    first_line = frontmatter.read(text).body_line
+    return blocks.layout(text.split("\n")[first_line - 1 :], first_line).headings
+
+
 def _event_log(path: str, text: str) -> Note:
     """Session events are JSON, one object a line: kept verbatim, found by their words."""
     lines = text.rstrip("\n").split("\n")
@@ -127,12 +135,21 @@ def _title(stem: str, front: Frontmatter, sections: Sequence[Section], headings:
     top = [heading for heading in headings if heading.level == 1]
     if top and top[0] is headings[0] and (len(top) == 1 or _same(stem, top[0].text)) and _names(stem, top[0].text):
         preamble = sections[0].text if sections and not sections[0].heading_path else ""
-        if not re.search(r"[^\W\d_]", _NOT_PROSE.sub("", _COMMENT.sub("", preamble))) and (title := plain(top[0].text, inline=True)):
+        if not _says(preamble) and (title := plain(top[0].text, inline=True)):
             return stem if "{{" in title or "<%" in title else title
     return stem
 
 
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+
+
+def _says(preamble: str) -> bool:
+    """Whether there are words above the first heading: badges, comments, imports and shortcodes are none."""
+    text = _COMMENT.sub("", preamble)
+    if not re.search(r"[^\W\d_]", text):
+        return False
+    pieces = (text[found.start : found.end] for found in sentences(text[:PREAMBLE]))
+    return len(text) > PREAMBLE or any(re.search(r"[^\W\d_]", _NOT_PROSE.sub("", piece)) for piece in pieces)
 
 
 def _names(stem: str, heading: str) -> bool:

@@ -29,8 +29,9 @@ from onebrain.render.plain import clean
 from onebrain.search.report import Mode, Verdict
 from onebrain.vault import files
 from onebrain.vault.library import Library, NoteRecord
-from onebrain.vault.links import LinkResolver
+from onebrain.vault.links import LinkResolver, line_of
 from onebrain.vault.note import EventKind, Status
+from onebrain.vault.parse import headings
 from onebrain.web import markdown, omnisearch, views
 from onebrain.web.guard import Door, Guard
 from onebrain.web.views import Stage
@@ -121,6 +122,8 @@ class Page:
             text = await run_in_threadpool(self._text, path)
         except NoteUnreadable as error:
             return HTMLResponse(self._fragment("problem.html", error=error, whole=whole), status_code=404)
+        if not first and (place := request.query_params.get("at")):
+            first = last = line_of(headings(text), place) or 0
         record, resolver = await self._peek(lambda library: self._context(library, path)) or (None, None)
         title = record.title if record else _stem(path)
         shown, left_out = views.excerpt(text, first)
@@ -130,7 +133,7 @@ class Page:
             first=first - left_out,
             last=last - left_out,
             title=title,
-            resolve=lambda target: resolver.resolve(target, path) if resolver else None,
+            resolve=lambda target: path if target.startswith("#") else resolver.resolve(target, path) if resolver else None,
         )
         return HTMLResponse(
             self._fragment(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, MutableMapping, Sequence
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import nh3
 from markdown_it import MarkdownIt
@@ -19,7 +19,8 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
-from onebrain.vault import frontmatter
+from onebrain.text.marks import referenced
+from onebrain.vault import blocks, frontmatter
 
 Resolve = Callable[[str], str | None]
 """A link target as written → the vault path it means, or None."""
@@ -48,13 +49,15 @@ def to_html(text: str, *, first: int = 0, last: int = 0, title: str | None = Non
     body = "\n".join(text.split("\n")[skipped:])
     markdown = _markdown()
     env: MutableMapping[str, Any] = {"resolve": resolve}
-    tokens = markdown.parse(body, env)
+    tokens = markdown.parse(referenced(body), env)
     if len(tokens) > 2 and tokens[0].tag == "h1" and tokens[1].content.strip() == title:
         del tokens[:3]
     if last >= first > 0:
         _mark(tokens, first - skipped, last - skipped)
-    for token in tokens:
+    for opening, token in zip(["", *(token.type for token in tokens)], tokens, strict=False):
         if token.type == "inline":
+            if opening == "heading_open" and token.children and token.children[-1].type == "text":
+                token.children[-1].content = blocks.named(token.children[-1].content)[0]
             _rewrite_links(token.children or [], resolve)
     _callouts(tokens)
     _tasks(tokens)
@@ -72,7 +75,10 @@ def clean(html: str) -> str:
     )
 
 
-def note_url(path: str, first: int | None = None, last: int | None = None) -> str:
+def note_url(path: str, first: int | None = None, last: int | None = None, place: str = "") -> str:
+    """`place`: what a link has behind `#`."""
+    if place:
+        return f"/note?path={quote(path, safe='', errors='surrogateescape')}&at={quote(place, safe='')}"
     lines = f"&line={first}" + (f"&end={last}" if last and last != first else "") if first else ""
     return f"/note?path={quote(path, safe='', errors='surrogateescape')}{lines}"
 
@@ -117,7 +123,7 @@ def _rewrite_links(tokens: list[Token], resolve: Resolve) -> None:
         if _OUTSIDE.match(target):
             token.attrJoin("class", "out")
         elif path := resolve(target):
-            token.attrs = {"href": note_url(path), "class": "note-link"}
+            token.attrs = {"href": note_url(path, place=unquote(target.partition("#")[2])), "class": "note-link"}
         else:
             token.attrs = {"class": "dead"}
 

@@ -183,6 +183,8 @@ def test_get_reads_the_live_file_from_a_line_on(desk: Desk, vault: Path) -> None
     assert note == {"file": ADR7, "text": "two", "line_start": 2, "line_end": 2, "lines": 3}
     assert given(desk, "get", file=f"{ADR7}:3")["text"] == "three"
     assert given(desk, "get", file=ADR7, fromLine=99)["text"] == "three"
+    (vault / ADR7).write_text("one\n\n## Set up {#setup}\ntwo\n", encoding="utf-8")
+    assert [given(desk, "get", file=f"{ADR7}#{place}")["line_start"] for place in ("setup", "Set up", "nowhere", "2")] == [3, 3, 1, 1]
     assert call(desk, "get", file=ADR7, fromLine=2, lineNumbers=True).content[0].text == "2: two\n3: three"
 
 
@@ -239,7 +241,9 @@ def test_patterns(pattern: str, paths: list[str]) -> None:
 def test_notes_are_resources(desk: Desk) -> None:
     templates = with_client(desk, lambda client: client.list_resource_templates()).resource_templates
     assert [template.uri_template for template in templates] == ["onebrain://note/{+path}"]
-    contents = with_client(desk, lambda client: client.read_resource("onebrain://note/03-knowledge/%E8%BF%94%E5%93%81%E3%81%AE%E6%89%8B%E9%A0%86.md"))
+    contents = with_client(
+        desk, lambda client: client.read_resource("onebrain://note/03-knowledge/%E8%BF%94%E5%93%81%E3%81%AE%E6%89%8B%E9%A0%86.md")
+    )
     assert contents.contents[0].text == NOTES["03-knowledge/返品の手順.md"].rstrip("\n")  # type: ignore[union-attr]
     assert contents.contents[0].mime_type == "text/markdown"
 

@@ -31,6 +31,10 @@ from onebrain.text.sentences import Kind, cells, plain, sentences
         ("`Text <http://u>`__ and `Core Metadata`_ [1]_", "Text and Core Metadata"),
         ("bell\x07 and zero\u200bwidth and\u00a0space", "bell and zerowidth and space"),
         ("C:\\dir\\x", "C:\\dir\\x"),
+        ('{{< figure src="a.png" caption="A <b>map</b> of \\"Ulm\\"" >}}', 'A map of "Ulm"'),
+        ('[x]({{< relref "x.md" >}}), [y]({% link _posts/y.md %}) and `{{< ref >}}`', "x, y and {{< ref >}}"),
+        ('!!! note "Mind the gap"', "Mind the gap"),
+        (":::tip[Title]{open}\nText\n:::", "Title Text"),
         ("日本語の**強調**です", "日本語の強調です"),
     ],
 )
@@ -136,6 +140,114 @@ def test_every_line_is_a_unit_of_its_kind() -> None:
         (Kind.PROSE, 36, "Last line."),
     ]
     assert Kind.CODE not in {s.kind for s in sentences(DOCUMENT)}
+
+
+GENERATED = """\
+import Tabs from '@theme/Tabs';
+export const size = 1;
+
+{{< figure src="/a. b.png" caption="Fig. 1: One. Two." >}}
+
+{{% notice tip %}}
+Keep the key safe.
+{{% /notice %}}
+
+See [descent]({{<relref "gradient_descent.md#" >}}) for more. An {{< icon "x" >}} icon.
+
+{{< hint >}}On one line.{{< /hint >}}
+
+:PROPERTIES:
+:ID:       d2a-1
+:END:
+:LOGBOOK:
+- State "DONE" from "TODO"
+CLOCK: [2020-01-01 Wed 10:00]
+:END:
+#+title: An export
+#+begin_src sh
+ls -l. Done.
+#+end_src
+
+Before the fold.
+<!--more-->
+
+{% include toc.html %}
+{% raw %}
+Raw text stays.
+{% endraw %}
+{% highlight ruby %}
+puts "A. B."
+{% endhighlight %}
+{{< highlight go "linenos=table" >}}
+fmt.Println("x. Y.")
+{{< /highlight >}}
+
+!!! note "Mind the gap"
+    Indented text.
+
+    Its second paragraph.
+
+??? question
+    Folded answer.
+
+=== "Tab one"
+
+    In the tab.
+
+:::note Be careful
+The fenced text stands.
+:::
+
+:::tip[Title]{open}
+
+A tip.
+
+:::
+
+{{< figure
+  src="x.png"
+  title="Two lines"
+>}}
+Last words. {/* hidden. */} The end.
+
+Term
+: What it means.
+"""
+
+
+def test_what_a_site_generator_reads_is_no_sentence_and_the_words_around_it_are() -> None:
+    assert [(s.line_offset + 1, s.text) for s in sentences(GENERATED)] == [
+        (7, "Keep the key safe."),
+        (10, "See descent for more."),
+        (10, "An icon."),
+        (12, "On one line."),
+        (26, "Before the fold."),
+        (31, "Raw text stays."),
+        (41, "Indented text."),
+        (43, "Its second paragraph."),
+        (46, "Folded answer."),
+        (50, "In the tab."),
+        (53, "The fenced text stands."),
+        (58, "A tip."),
+        (66, "Last words."),
+        (66, "The end."),
+        (68, "Term: What it means."),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We export default settings to a file.",
+        "The import of 'x' failed.",
+        "A set {x % 2} of braces.",
+        "Use {{</* figure */>}} for pictures.",
+        "Write {{title}} into the template.",
+        "Ratio 3:::4 is odd.",
+    ],
+)
+def test_prose_that_looks_like_a_generators_mark_stays(text: str) -> None:
+    assert [s.text for s in sentences(text)] == [text]
 
 
 def test_a_lone_heading_is_better_than_nothing() -> None:

@@ -75,6 +75,23 @@ def test_an_id_behind_a_heading_is_none_of_its_words(line: str, text: str, id: s
     assert (found.text, found.id) == (text, id)
 
 
+def test_the_text_of_an_admonition_is_no_code() -> None:
+    lines = ['!!! note "T"', "    a", "", "    b", "", "        code", "", "after", "", "    code"]
+    assert list(blocks.layout(lines, 1).code) == [0, 0, 0, 0, 0, 1, 0, 0, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "{% highlight sh %}\n# no\n{% endhighlight %}",
+        "{{< highlight sh >}}\n# no\n{{< /highlight >}}",
+        "#+BEGIN_SRC sh\n# no\n#+END_SRC",
+    ],
+)
+def test_code_of_other_tools_has_no_headings(block: str) -> None:
+    assert headings(f"# yes\n\n{block}\n\n# two") == [(1, "yes", 1), (1, "two", 7)]
+
+
 def test_code_is_marked() -> None:
     lines = [
         "text",

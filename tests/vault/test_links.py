@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from onebrain.vault import LinkResolver, read_note
-from onebrain.vault.links import number_of
+from onebrain.vault.links import line_of, number_of
 from onebrain.vault.note import LinkKind
+from onebrain.vault.parse import headings
 
 LINK, EMBED, SUPERSEDES, BY = LinkKind.LINK, LinkKind.EMBED, LinkKind.SUPERSEDES, LinkKind.SUPERSEDED_BY
 
@@ -28,6 +29,10 @@ def links(text: str, path: str = "adr/0009-this.md") -> list[tuple[str, LinkKind
         ),
         ("`[[code]]`\n\n```\n[[fence]]\n```\n\n[[Real]]", [("Real", LINK)]),
         ("| [[A\\|b]] | x |", [("A", LINK)]),
+        (
+            '[a]({{<relref "a.md#" >}}) [b]({{% ref "/posts/b" %}}) [c]({% link _x/c.md %}) `[d]({{< ref "d" >}})`',
+            [("a.md#", LINK), ("/posts/b", LINK), ("_x/c.md", LINK)],
+        ),
         ("---\nauthor: '[[Kevin Kelly]]'\n---\n", [("Kevin Kelly", LINK)]),
         ("RFC1918 and PEP8 and x-ADR-1-y", [("RFC 1918", LINK), ("PEP 8", LINK)]),
     ],
@@ -68,6 +73,26 @@ def test_supersession_of_itself(text: str, expected: list[tuple[str, LinkKind]])
 )
 def test_supersession_of_others_is_none_of_its_business(text: str) -> None:
     assert not [link for link in links(text) if link[1] in (SUPERSEDES, BY)]
+
+
+@pytest.mark.parametrize(
+    ("place", "line"),
+    [
+        ("setup", 3),
+        ("Set up `it`", 3),
+        ("set up it", 3),
+        ("set-up-it", 3),
+        ("Top#More, and more!", 5),
+        ("more-and-more", 5),
+        ("More%2C%20and%20more!", 5),
+        ("Setup", 7),
+        ("nowhere", None),
+        ("", None),
+    ],
+)
+def test_a_heading_is_meant_by_its_id_its_words_or_their_slug(place: str, line: int | None) -> None:
+    text = "# Top\n\n## Set up `it` {#setup}\n\n## More, and more!\n\n## Setup\n"
+    assert line_of(headings(text), place) == line
 
 
 def test_a_link_knows_its_place() -> None:

@@ -31,6 +31,7 @@ def note(path: str, text: str, **settings: str) -> Note:
         ("new file.md", "# <% tp.file.title %>", "new file"),
         ("Empty.md", "", "Empty"),
         ("guide.md", "Guide\n=====\n\ntext", "Guide"),
+        ("guide.md", "import A from 'b';\n\n:PROPERTIES:\n:ID: x\n:END:\n{{< toc >}}\n# A Guide {#top}\n\ntext", "A Guide"),
     ],
 )
 def test_titles(path: str, text: str, title: str) -> None:
@@ -223,6 +224,8 @@ def test_type_and_frontmatter() -> None:
         "1" * 500_000,
         " " * 500_000 + "x",
         "<!--" * 200_000,
+        "{{< " * 200_000,
+        "{% x " * 200_000,
         "Status: " + "accepted " * 100_000,
     ],
     ids=[
@@ -241,6 +244,8 @@ def test_type_and_frontmatter() -> None:
         "digits",
         "spaces",
         "comments",
+        "shortcodes",
+        "liquid",
         "status",
     ],
 )

@@ -70,6 +70,8 @@ def test_links_lead_to_notes_of_the_vault_or_visibly_out_of_it_or_nowhere() -> N
     assert '<a href="/note?path=x.md" class="note-link" rel="noopener noreferrer nofollow">up</a>' in html
     assert '<a href="https://a.example/?q=1" class="out" rel="noopener noreferrer nofollow">out</a>' in html
     assert "file:" not in re.sub(r">[^<]*<", "><", html)
+    html = to_html('[a]({{< relref "a.md#b c" >}}) [[#Set up]]\n\n## Set up {#setup}', resolve=lambda target: "a.md")
+    assert '<a href="/note?path=a.md&amp;at=Set%20up"' in html and "<h2>Set up</h2>" in html
 
 
 def test_what_obsidian_shows_is_shown_and_what_it_hides_is_hidden() -> None:
