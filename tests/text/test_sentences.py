@@ -229,8 +229,7 @@ def test_what_a_site_generator_reads_is_no_sentence_and_the_words_around_it_are(
         (50, "In the tab."),
         (53, "The fenced text stands."),
         (58, "A tip."),
-        (66, "Last words."),
-        (66, "The end."),
+        (66, "Last words. The end."),
         (68, "Term: What it means."),
     ]
 
