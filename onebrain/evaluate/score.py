@@ -1,13 +1,16 @@
 """How good answers are, as plain arithmetic on reports and labels.
 
 Ranking is judged on documents in the order of `hits` (first hit of each), and on headings where a label names one; answers on the
-verdict and the top `rerank_score`; chains on their links. The figures are those of the evaluation pack's own `score.py`, which a test
-holds them to.
+verdict and the top `rerank_score`; chains on their links. Those figures are the evaluation pack's own `score.py`'s, which a test holds
+them to. Quoted sentences are judged where a what-question was answered with some: `quoted`, `quoted_first` and `quoted_words` against the
+`answer` of a label, `quote_right` against its notes and headings (`quoting`).
 """
 
 from __future__ import annotations
 
 import math
+import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -94,7 +97,7 @@ def _figures(question: Mapping[str, Any], report: Mapping[str, Any]) -> dict[str
         figures["mode_why"] = float(report.get("mode") == "why")
     if question.get("fallback"):
         figures["fallback_noted"] = float(not report.get("chain") and bool(report.get("notes")))
-    figures |= ranking(question, report)
+    figures |= ranking(question, report) | quoting(question, report)
     return figures | (chain(question, report) if question.get("chain") else {})
 
 
@@ -140,6 +143,41 @@ def chain(question: Mapping[str, Any], report: Mapping[str, Any]) -> dict[str, f
     if hits := [(path, day) for path, day in zip(gold, dates, strict=False) if path in found]:
         figures["date_right"] = sum(hit in dated for hit in hits) / len(hits)
     return figures
+
+
+def quoting(question: Mapping[str, Any], report: Mapping[str, Any]) -> dict[str, float]:
+    """What the sentences quoted for a what-question are worth; nothing where none was quoted.
+
+    `quote_right` is the share that stands in a labelled note, and under its heading where the label names one. With an `answer` (a string,
+    or several of which any will do): whether a sentence holds it, `quoted`, and whether the first does, `quoted_first`, case, space and
+    marks aside; and the share of its words that the sentences hold together, `quoted_words`, for answers in the labeller's own words.
+    """
+    quotes = (report.get("answer") or {}).get("sentences") or []
+    if question["mode"] != "what" or not quotes:
+        return {}
+    places = {(label["path"], (label.get("heading") or "").strip()) for label in question["relevant"]}
+    found = [places & {(quote["path"], ""), (quote["path"], (quote.get("heading") or "").strip())} for quote in quotes]
+    figures = {"quote_right": sum(map(bool, found)) / len(quotes)}
+    answers = question.get("answer")
+    wanted = [folded for answer in ([answers] if isinstance(answers, str) else answers or []) if (folded := _folded(answer))]
+    if not wanted:
+        return figures
+    said = [_folded(quote["text"]) for quote in quotes]
+    words = {word for text in said for word in text.split()}
+    return figures | {
+        "quoted": float(any(_holds(text, answer) for text in said for answer in wanted)),
+        "quoted_first": float(any(_holds(said[0], answer) for answer in wanted)),
+        "quoted_words": max(len(set(answer.split()) & words) / len(set(answer.split())) for answer in wanted),
+    }
+
+
+def _folded(text: str) -> str:
+    return " ".join(re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold()))
+
+
+def _holds(text: str, answer: str) -> bool:
+    """Whole words, but for scripts that write none apart."""
+    return f" {answer} " in f" {text} " if answer.isascii() else answer in text
 
 
 def auroc(positive: Sequence[float], negative: Sequence[float]) -> float | None:
@@ -209,6 +247,7 @@ def _kinds(judged: Sequence[Judged]) -> dict[str, Row]:
 
 def _summary(judged: Sequence[Judged]) -> Row:
     answerable = [one.top for one in judged if one.answerable]
+    quoted = {name: _mean([one.figures[name] for one in judged if name in one.figures]) for name in QUOTING}
     latencies = sorted(one.ms for one in judged if one.ms is not None)
     return {
         "missing": sum(one.report is None for one in judged),
@@ -218,6 +257,7 @@ def _summary(judged: Sequence[Judged]) -> Row:
         "ece_top": calibration_error([one.best for one in judged if one.best]),
         "precision_confident": _mean([value for one in judged if one.answerable for value in one.confident]),
         "ms_median": latencies[len(latencies) // 2] if latencies else None,
+        **{name: value for name, value in quoted.items() if value is not None},
     }
 
 
@@ -239,9 +279,11 @@ def table(scores: Scores) -> str:
     return "\n".join(out) + "\n"
 
 
+QUOTING = ("quoted", "quoted_first", "quoted_words", "quote_right")
 FAMILIES = {
     "Ranking": ("hit1", "hit5", "heading5", "mrr", "ndcg10", "stale_above_gold"),
     "Answers": ("abstained", "precision_confident", "false_answer", "no_match_said", "fallback_noted", "mode_why"),
+    "Quotes": QUOTING,
     "Chains": ("chain_recall", "chain_precision", "chain_ordered", "chain_shown", "date_right"),
 }
 HEADS = {
@@ -250,6 +292,10 @@ HEADS = {
     "false_answer": "false",
     "no_match_said": "none said",
     "fallback_noted": "noted",
+    "quoted": "answer in",
+    "quoted_first": "in first",
+    "quoted_words": "its words",
+    "quote_right": "right place",
     "chain_recall": "recall",
     "chain_precision": "precision",
     "chain_ordered": "ordered",

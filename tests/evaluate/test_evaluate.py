@@ -19,7 +19,20 @@ from onebrain.config import Config, Search
 from onebrain.errors import BadRequest, NoteUnreadable
 from onebrain.evaluate.page import page
 from onebrain.evaluate.run import by_id, of_corpus, read_lines, run
-from onebrain.evaluate.score import Bin, auroc, bins, calibration_error, chain, judge, precision_coverage, ranking, score, table, worst
+from onebrain.evaluate.score import (
+    Bin,
+    auroc,
+    bins,
+    calibration_error,
+    chain,
+    judge,
+    precision_coverage,
+    quoting,
+    ranking,
+    score,
+    table,
+    worst,
+)
 from onebrain.search.question import Request
 from onebrain.search.report import Mode, Report, Verdict
 
@@ -127,6 +140,45 @@ def test_other_notes_that_hold_the_string_are_neither_right_nor_wrong() -> None:
 def test_a_stale_note_above_the_current_one_is_an_error() -> None:
     assert ranking(question(stale="old.md"), {"hits": [hit("old.md"), hit("a.md")]})["stale_above_gold"] == 1.0
     assert ranking(question(stale=["old.md"]), {"hits": [hit("a.md"), hit("old.md")]})["stale_above_gold"] == 0.0
+
+
+def said(*sentences: tuple[str, str, str]) -> dict[str, Any]:
+    return {"answer": {"sentences": [{"path": path, "heading": heading, "text": text} for path, heading, text in sentences]}}
+
+
+@pytest.mark.parametrize(
+    ("answer", "expected"),
+    [
+        ("15 minutes", (1.0, 0.0, 1.0)),
+        ("5 minutes", (0.0, 0.0, 0.5)),  # no part of a word or number
+        (["never", "ACCESS  *tokens*"], (1.0, 1.0, 1.0)),
+        ("tokens end after 15 minutes", (0.0, 0.0, 0.6)),
+    ],
+)
+def test_quoted_sentences_are_held_to_the_answer(answer: str | list[str], expected: tuple[float, ...]) -> None:
+    report = said(("a.md", "H", "`Access` tokens expire."), ("b.md", "", "They do so in **15** minutes."))
+    figures = quoting(question(answer=answer), report)
+    assert tuple(figures[name] for name in ("quoted", "quoted_first", "quoted_words")) == expected and figures["quote_right"] == 0.5
+
+
+def test_a_quote_stands_right_in_a_labelled_note_and_under_its_heading() -> None:
+    here, elsewhere = said(("a.md", "H", "x")), said(("a.md", "Other", "x"))
+    assert quoting(question(), here) == {"quote_right": 1.0} and quoting(question(), elsewhere) == {"quote_right": 0.0}
+    assert quoting(question(relevant=[{"path": "a.md"}]), elsewhere) == {"quote_right": 1.0}
+
+
+def test_an_answer_in_a_script_without_spaces_is_found_within_a_sentence() -> None:
+    assert quoting(question(answer="复式记账"), said(("a.md", "H", "这就是复式记账法。")))["quoted"] == 1.0
+
+
+def test_figures_of_quotes_are_there_only_where_a_what_question_was_answered_with_some() -> None:
+    quoted = said(("a.md", "H", "It is 42."))
+    assert quoting(question(answer="42"), {"answer": None}) == {} == quoting(question(answer="42", mode="why"), quoted)
+    nothing = score([question(answer="42")], {"q1": {"id": "q1", "report": {}}})
+    assert "Quotes" not in table(nothing) and "quoted" not in nothing.summary
+    scores = score([question(answer="42"), question("q2")], {name: {"id": name, "report": quoted} for name in ("q1", "q2")})
+    assert (scores.kinds["exact"]["quoted"], scores.summary["quoted_first"], scores.summary["quote_right"]) == (1.0, 1.0, 1.0)
+    assert "answer in    in first   its words right place" in table(scores)
 
 
 def test_chains() -> None:
