@@ -32,7 +32,7 @@ _BLOCK_ID = re.compile(r"[ \t]\^[A-Za-z0-9-]+[ \t]*$")
 _FOOTNOTE = re.compile(r"^\[\^[^\]\s]+\]:[ \t]*|\[\^[^\]\s]+\]|[ ]?\[(?:\d{1,3}|#[\w-]*|[a-z])\]_")
 _ROLE = re.compile(r":([a-z][\w+.-]*(?::[a-z][\w+.-]*)?):`([^`]+)`")
 _RST_LINK = re.compile(r"`([^`<]+?)\s*<[^`>]+>`__?")
-_RST_NAME = re.compile(r"(?<!`)`([^`\n]+)`__?(?![\w`])")
+_RST_NAME = re.compile(r"(?<!`)`(?=\S)([^`\n]+)(?<=\S)`__?(?![\w`])")
 _CODE = re.compile(r"(`{1,3})(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 _IMAGE = re.compile(r"!\[((?:[^\[\]\\]|\\.)*)\]\([^()\s]*(?:\([^()]*\)[^()\s]*)*(?:\s+[\"'][^\"']*[\"'])?\)")
 _WIKI = re.compile(r"!?\[\[([^\[\]]+)\]\]")
@@ -44,6 +44,7 @@ _FIELD_MARK = re.compile(r"[\[(]([^\[\]():]{1,40})::[ ]?([^\[\]()]*)[\])]|(?<![:
 _TAG = re.compile(r"<br\s*/?>|</?[a-zA-Z][a-zA-Z0-9-]*(?:\s+[^<>]*)?/?>")
 _STRONG = re.compile(r"(\*{1,3}|(?<!\w)_{1,3}|~~|==)(?=\S)(.+?)(?<=\S)\1(?!\w)|(?<!\d)(\*{1,3}|~~|==)(?=\S)(.+?)(?<=\S)\3", re.DOTALL)
 _ESCAPE = re.compile(r"\\([\\`*_{}\[\]()#+\-.!|~<>=:\"'$&%^/@,;?])")
+HARD_BREAK = re.compile(r"(?<!\\)((?:\\\\)*)\\(?=\n[ \t]*\S)")  # a backslash at the end of a line that another follows
 _SPACE = re.compile(r"\s+")
 _MARKED = re.compile(r"[^\w ,.()'’\"/!?;–—-]|_|  |^ *[\d+-]|!!!|\?\?\?")  # anything that may be a mark; most headings and cells have none
 _HOLD = re.compile("\ue000(\\d+)\ue001")
@@ -57,6 +58,7 @@ def plain(markdown: str, *, inline: bool = False) -> str:
     if not _MARKED.search(markdown):
         return markdown.strip()
     text = _COMMENT.sub(" ", markdown) if "%%" in markdown or "<!--" in markdown or "{/*" in markdown else markdown
+    text = HARD_BREAK.sub(r"\1 ", text) if "\\\n" in text else text
     lines = text.split("\n")
     if not all(line.isprintable() for line in lines) or "\ue000" in text or "\ue001" in text:
         lines = [CONTROL.sub("", line).replace("\ue000", "").replace("\ue001", "") for line in lines]

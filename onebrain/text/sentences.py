@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from onebrain.text.marks import ADMONITION, CONTROL, LEAD, QUOTE_LEAD, SHORTCODE, code_block_end, plain
+from onebrain.text.marks import ADMONITION, CONTROL, HARD_BREAK, LEAD, QUOTE_LEAD, SHORTCODE, code_block_end, plain
 
 __all__ = ["Kind", "Sentence", "cells", "is_divider", "is_row", "plain", "row", "sentences"]
 
@@ -261,7 +261,7 @@ _DEFINES = re.compile(r"[ \t]*\n[ \t]*:[ \t]+")  # a definition list: the term o
 
 def _split(markdown: str, lines: Sequence[str], starts: Sequence[int], first: int, last: int, kind: Kind) -> Iterator[Sentence]:
     begin, end = starts[first], starts[last - 1] + len(lines[last - 1])
-    raw = markdown[begin:end]
+    raw = HARD_BREAK.sub(r"\1 ", markdown[begin : end + 80])[: end - begin]  # as long as before: offsets stand
     masked = _MASK.sub(lambda match: "x" * len(match[0]), raw) if any(mark in raw for mark in "`[<:{") else raw
     lead = LEAD.match(raw)
     at = lead.end() if lead else 0

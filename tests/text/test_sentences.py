@@ -35,11 +35,20 @@ from onebrain.text.sentences import Kind, cells, plain, sentences
         ('[x]({{< relref "x.md" >}}), [y]({% link _posts/y.md %}) and `{{< ref >}}`', "x, y and {{< ref >}}"),
         ('!!! note "Mind the gap"', "Mind the gap"),
         (":::tip[Title]{open}\nText\n:::", "Title Text"),
+        ("one\\\nline, and C:\\", "one line, and C:\\"),
+        ("`<style>` and `_._.x`", "<style> and _._.x"),
         ("日本語の**強調**です", "日本語の強調です"),
     ],
 )
 def test_marks_go_and_words_stay(markdown: str, words: str) -> None:
     assert plain(markdown) == words
+
+
+def test_a_hard_break_is_no_word() -> None:
+    text = "Release of 3.0.0.\\\nThe most important change is the merge.\\\nIt stands in C:\\"
+    told = sentences(text)
+    assert [s.text for s in told] == ["Release of 3.0.0.", "The most important change is the merge.", "It stands in C:\\"]
+    assert [text[s.start : s.end] for s in told] == [s.text for s in told]
 
 
 @pytest.mark.parametrize(
