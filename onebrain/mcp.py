@@ -100,12 +100,13 @@ class Result(BaseModel):
 
 
 class Sentence(BaseModel):
-    """A sentence of a note, verbatim."""
+    """A sentence or list of a note, verbatim. `date`: its section's or note's, where the question asks when and the words don't tell."""
 
     text: str
     file: str
     heading: str
     line: int
+    date: str | None = Field(None, exclude_if=_absent)
 
 
 class Decision(BaseModel):
@@ -500,7 +501,7 @@ def _result(hit: Hit) -> Result:
 
 
 def _sentences(quotes: Sequence[Quote]) -> list[Sentence]:
-    return [Sentence(text=quote.text, file=quote.path, heading=quote.heading, line=quote.line) for quote in quotes]
+    return [Sentence(text=quote.text, file=quote.path, heading=quote.heading, line=quote.line, date=quote.date) for quote in quotes]
 
 
 def _synthesis(report: Report) -> Worded | None:

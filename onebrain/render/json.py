@@ -132,7 +132,8 @@ def _encoded(text: str) -> str:
 
 
 def _quote(quoted: Quote) -> Data:
-    return {"text": quoted.text, "path": quoted.path, "heading": quoted.heading, "line": quoted.line}
+    date: Data = {} if quoted.date is None else {"date": quoted.date}
+    return {"text": quoted.text, "path": quoted.path, "heading": quoted.heading, "line": quoted.line, **date}
 
 
 def _worded(sentence: Worded, report: Report) -> Data:

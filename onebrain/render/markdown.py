@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from onebrain.render.plain import one_line
-from onebrain.render.text import TOP, no_match, written_by
+from onebrain.render.text import TOP, dated, no_match, written_by
 from onebrain.search.report import Band, ChainLink, Hit, Mode, Quote, Report, Synthesis, Verdict
 
 _MARKS = re.compile(r"([\\`*_\[\]<>|#~$])")
@@ -41,7 +41,7 @@ def code(text: str) -> str:
 
 
 def _direct(quotes: Sequence[Quote]) -> str:
-    return "📌 " + " ".join(f"{escape(quote.text)} ({_cited([quote])})" for quote in quotes)
+    return "📌 " + " ".join(f"{escape(quote.text)} ({_cited([quote])}){dated(quote)}" for quote in quotes)
 
 
 def _worded(synthesis: Synthesis | None, quoted: Sequence[Quote | ChainLink]) -> Iterable[str]:

@@ -55,7 +55,12 @@ def no_match(query: str) -> str:
 
 def _direct(quotes: Sequence[Quote], sources: Sequence[Hit]) -> str:
     """The sentences, each with the number of its source; a source that isn't listed is cited in place."""
-    return "📌 " + " ".join(f"{one_line(quote.text)} {_reference(quote, sources)}" for quote in quotes)
+    return "📌 " + " ".join(f"{one_line(quote.text)} {_reference(quote, sources)}{dated(quote)}" for quote in quotes)
+
+
+def dated(quote: Quote) -> str:
+    """The day of a quote's section or note, where the question asks when and the words don't tell."""
+    return f" (dated {one_line(quote.date)})" if quote.date else ""
 
 
 def _worded(synthesis: Synthesis | None, quoted: Sequence[Quote | ChainLink], sources: Sequence[Hit]) -> Iterable[str]:
@@ -74,9 +79,9 @@ def written_by(synthesis: Synthesis) -> str:
 
 
 def _reference(quote: Quote | ChainLink, sources: Sequence[Hit]) -> str:
-    holding = [n for n, hit in enumerate(sources, 1) if hit.doc_path == quote.path and hit.line_start <= quote.line <= hit.line_end]
-    same_note = [n for n, hit in enumerate(sources, 1) if hit.doc_path == quote.path]
-    number = next(iter(holding or same_note), None)
+    """The number of the source that holds the very line, else the place itself: another passage of the note doesn't say it."""
+    holding = (n for n, hit in enumerate(sources, 1) if hit.doc_path == quote.path and hit.line_start <= quote.line <= hit.line_end)
+    number = next(holding, None)
     return f"({one_line(quote.path)}:{quote.line})" if number is None else f"[{number}]"
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 
-from onebrain.search.answer import LEFT_OPEN, LONGEST
+from onebrain.search.statements import LEFT_OPEN, LONGEST
 from onebrain.text import analysis
 from onebrain.text.dates import find_dates, first_day
 from onebrain.text.languages import function_words
@@ -212,8 +212,13 @@ _NO = re.compile(
 )
 
 
+def denies(text: str) -> bool:
+    """Whether a text says no to anything, in one of many languages."""
+    return bool(_NO.search(_flat(text)))
+
+
 def _negation_fault(text: str, cited: Sequence[Numbered]) -> Drop | None:
     """A sentence denies where one of its quotes does, and where all of them do."""
-    said = [bool(_NO.search(_flat(statement))) for quote in cited for statement in quote.said]
-    fits = any(said) if _NO.search(_flat(text)) else not all(said)
+    said = [denies(statement) for quote in cited for statement in quote.said]
+    fits = any(said) if denies(text) else not all(said)
     return None if fits else Drop.NEGATION

@@ -73,12 +73,16 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A sentence of a note, verbatim but for Markdown marks and white space, with the place it stands at."""
+    """A sentence or list of a note, verbatim but for Markdown marks, white space and `…` for items left out, with the place it begins at.
+
+    `date`: that of its section or note, where the question asks when and the words themselves don't tell.
+    """
 
     text: str
     path: str
     heading: str
     line: int
+    date: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -194,7 +194,7 @@ class Searcher:
                 found = "The decisions couldn't be read" if stage.status is StageStatus.FAILED else stage.reason
                 notes.append(f"{found}; answered as a what-question.")
         if request.legs is Legs.HYBRID and not chain:
-            quotes, stage = legs.attempt("answer", lambda: self._quotes(pool, hits), quotes)
+            quotes, stage = legs.attempt("answer", lambda: self._quotes(pool, hits[:LISTED]), quotes)  # no others with `--all`
             stages.append(stage)
         below = [hit.rerank_score for hit in hits if hit.rerank_score is not None and hit.rerank_score < POSSIBLE]
         limit = len(hits) if request.everything else max(1, request.limit)

@@ -209,20 +209,32 @@ def _count(number: int, noun: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Cited:
-    """The sentences of an answer that stand in one note, in order."""
+    """The sentences of an answer that stand in one passage, best first; `first` and `last` are the lines from which they were taken."""
 
     path: str
     heading: str
     quotes: tuple[Quote, ...]
 
+    @property
+    def first(self) -> int:
+        return min(quote.line for quote in self.quotes)
 
-def cited(answer: Sequence[Quote]) -> list[Cited]:
-    """Neighbouring sentences from the same section together, so that each place is named once."""
+    @property
+    def last(self) -> int:
+        return max(quote.line for quote in self.quotes)
+
+
+def cited(answer: Sequence[Quote], hits: Sequence[Hit]) -> list[Cited]:
+    """Neighbouring sentences from the same passage together, so that each place is named once. Headings alone don't tell: they repeat."""
+    passages: list[tuple[str, str | int]] = []
     places: list[Cited] = []
     for quote in answer:
-        if places and (places[-1].path, places[-1].heading) == (quote.path, quote.heading):
+        holding = (hit.chunk_id for hit in hits if hit.doc_path == quote.path and hit.line_start <= quote.line <= hit.line_end)
+        passage = (quote.path, next(holding, quote.line))
+        if passages[-1:] == [passage]:
             places[-1] = Cited(quote.path, quote.heading, (*places[-1].quotes, quote))
         else:
+            passages.append(passage)
             places.append(Cited(quote.path, quote.heading, (quote,)))
     return places
 

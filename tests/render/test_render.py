@@ -197,6 +197,16 @@ def test_clipping_prefers_the_end_of_a_word() -> None:
 
 def test_a_sentence_names_its_source_by_number_or_by_place() -> None:
     assert text.answer(replace(REPORT, answer=(*REPORT.answer, OTHER))).splitlines()[0] == "📌 One two. [1] Three. (gone.md:7)"
+    elsewhere = Quote("Four.", HIT.doc_path, "C", 40)  # of the same note, but no source holds it
+    assert text.answer(replace(REPORT, answer=(elsewhere,))).splitlines()[0] == "📌 Four. (a b.md:40)"
+
+
+def test_a_day_that_a_quote_does_not_tell_is_told_beside_it() -> None:
+    dated = replace(REPORT, answer=(replace(REPORT.answer[0], date="2026-01-02"),))
+    assert text.answer(dated).splitlines()[0] == "📌 One two. [1] (dated 2026-01-02)"
+    assert markdown.answer(dated).splitlines()[0] == "📌 One two. (`a b.md:4`) (dated 2026-01-02)"
+    assert report_data(dated, CONFIG)["answer"]["sentences"][0]["date"] == "2026-01-02"  # type: ignore[index]
+    assert "date" not in report_data(REPORT, CONFIG)["answer"]["sentences"][0]  # type: ignore[index]
 
 
 WRITTEN_BY = "written by llama at home from the quotes above; each sentence is backed by its quote"

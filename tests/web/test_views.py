@@ -116,9 +116,12 @@ def test_a_band_is_honest_about_what_it_knows() -> None:
     assert views.band(hit(band=Band.UNRANKED, score=None)).chance is None
 
 
-def test_neighbouring_sentences_of_one_section_share_their_citation() -> None:
-    first, second, third = Quote("A.", "a.md", "H", 1), Quote("B.", "a.md", "H", 3), Quote("C.", "b.md", "H", 1)
-    assert [cited.quotes for cited in views.cited([first, second, third])] == [(first, second), (third,)]
+def test_neighbouring_sentences_of_one_passage_share_their_citation() -> None:
+    first, second, third = Quote("A.", "a.md", "H", 3), Quote("B.", "a.md", "H", 1), Quote("C.", "b.md", "H", 1)
+    again = Quote("D.", "b.md", "H", 90)  # below another heading of the same name
+    hits = [hit("a.md", line_start=1, line_end=9), hit("b.md", line_start=1, line_end=9)]
+    cited = views.cited([first, second, third, again], hits)
+    assert [(place.quotes, place.first, place.last) for place in cited] == [((first, second), 1, 3), ((third,), 1, 1), ((again,), 90, 90)]
 
 
 def test_the_summary_for_ears() -> None:
