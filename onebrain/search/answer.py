@@ -84,6 +84,7 @@ class _Option:
     words: float = 0.0
     held: frozenset[str] = frozenset()
     day: str | None = None
+    dated: bool = False  # whether the day is told
     score: float = 0.0
 
 
@@ -98,11 +99,9 @@ def answer(library: Library, pool: Pool, hits: Sequence[Hit], embedder: Embedder
     likeness = _likeness(options, pool, embedder)
     scored = [replace(option, score=_score(option, like, pool)) for option, like in zip(options, likeness, strict=True)]
     question = pool.reading.text
-    chosen = _choose(scored if _BYGONE.search(question) else _current(scored))
-    asks_when = bool(_WHEN.search(question))
-    return tuple(
-        Quote(o.text, o.path, o.heading, o.line, o.day if asks_when and not _DATED.search(o.text) else None) for o in chosen
-    )
+    chosen = _choose(scored) if _BYGONE.search(question) else _overtaken(_choose(_current(scored)), scored, question)
+    tells = [o.dated or bool(_WHEN.search(question) and not _DATED.search(o.text)) for o in chosen]
+    return tuple(Quote(o.text, o.path, o.heading, o.line, o.day if told else None) for o, told in zip(chosen, tells, strict=True))
 
 
 def _options(hit: Hit, chunk: Chunk, passage: int, behind: float, pool: Pool) -> list[_Option]:
@@ -184,6 +183,25 @@ def _current(options: Sequence[_Option]) -> list[_Option]:
             for later in options
         )
     ]
+
+
+def _overtaken(chosen: list[_Option], options: Sequence[_Option], question: str) -> list[_Option]:
+    """With the latest decision of a later day that moves on from what the best statement names (`from X to Y`), both with their days.
+
+    It comes first where it holds half of what the best holds of the question; else it may be about something else.
+    """
+    best = chosen[0] if chosen else None
+    if best is None or best.day is None:
+        return chosen
+    named, known = _values(best.text) - _words(question), _words(best.text)
+    after = [option for option in options if option.day and option.day > best.day and cues.decides(option.text)]
+    later = [option for option in after if named & _words(option.text) and _words(option.text) - known]
+    if not later:
+        return chosen
+    newest = max(later, key=lambda option: (option.day or "", option.score))
+    pair = [replace(best, dated=True), replace(newest, dated=True)]
+    rest = [option for option in chosen[1:] if not _says_the_same(option, newest)]
+    return [*(pair[::-1] if newest.words >= best.words / 2 else pair), *rest[: MOST - 2]]
 
 
 def _choose(options: Sequence[_Option]) -> list[_Option]:

@@ -75,7 +75,7 @@ class Hit:
 class Quote:
     """A sentence or list of a note, verbatim but for Markdown marks, white space and `…` for items left out, with the place it begins at.
 
-    `date`: that of its section or note, where the question asks when and the words themselves don't tell.
+    `date`: that of its section or note, where the question asks when and the words don't tell, or where a later quote moves on from one.
     """
 
     text: str

@@ -132,6 +132,18 @@ def test_an_older_value_is_told_where_it_is_asked_for() -> None:
     assert said("who released version 1.2?", old, new)[0] == old.text
 
 
+def test_a_later_decision_that_moves_on_is_told_with_both_days() -> None:
+    first = Passage("Switched CI from Travis to Jenkins because Travis stopped free builds.", score=2.0, day="2026-03-01")
+    then = Passage("Moved from Jenkins to Buildkite because queues were too long.", "b.md", score=1.0, day="2026-04-01")
+    plant = Passage("Bought a plant because the room looked empty.", "c.md", score=1.0, day="2026-05-01")
+    quotes = ask("which CI do we use?", first, then, plant)
+    assert [(quote.text, quote.date) for quote in quotes] == [(first.text, "2026-03-01"), (then.text, "2026-04-01")]
+    there = Passage("We decided to move the office to Gdynia because the lease in Sopot doubled.", score=2.0, day="2026-05-10")
+    back = Passage("We decided to move the office back to Sopot because the Gdynia office flooded.", "b.md", day="2026-09-01")
+    assert said("where is our office?", there, back) == [back.text, there.text]
+    assert said("where was our office before?", there, back)[0] == there.text
+
+
 def test_dates_of_headings_and_lines_count_before_the_notes_own() -> None:
     log = Passage("Date: 2025-03-01\n\nThe server listens on port 1.", "log.md", score=2.0, day="2026-12-01")
     later = Passage("The server listens on port 2.", "log.md", "Log > 2026-02-01", day="2026-12-01", line=90)
