@@ -36,7 +36,7 @@ from onebrain.models.hyde import make_writer
 from onebrain.models.ports import EmbedSettings, EndpointSettings, HydeSettings, HydeWriter, Reranker
 from onebrain.models.rerank import make_reranker
 from onebrain.models.synthesis import EndpointSynthesis
-from onebrain.search.grep import Line
+from onebrain.search.grep import Line, Needle
 from onebrain.search.question import Request
 from onebrain.search.report import Report, Stage, StageStatus, Verdict
 from onebrain.search.searcher import Models, Searcher
@@ -405,20 +405,20 @@ class _VaultGrep:
         self._library = library
         self._keeps_up = keeps_up
 
-    def lines(self, needles: Sequence[str], allowed: Collection[str] | None, limit: int) -> list[Line]:
+    def lines(self, needles: Sequence[Needle], allowed: Collection[str] | None, limit: int) -> list[Line]:
         """Every file is read once. Stops after a second and a half: a floor must not be a wait."""
         until = time.monotonic() + _GREP_SECONDS
-        found: dict[str, list[Line]] = {needle.casefold(): [] for needle in needles}
-        quick = {wanted: wanted.encode() if wanted.isascii() else b"" for wanted in found}
+        found: dict[Needle, list[Line]] = {needle: [] for needle in needles}
+        parts = {needle: needle.part.encode() for needle in found}
         paths = [path for path in self._paths() if allowed is None or path in allowed] if found else []
         for path, raw in files.read_all(self._config.vault, paths):
             lower = raw.lower()
-            sought = [wanted for wanted, lines in found.items() if len(lines) < limit and quick[wanted] in lower]
+            sought = [needle for needle, lines in found.items() if len(lines) < limit and parts[needle] in lower]
             lines = files.decode(raw)[0].split("\n") if sought else []
-            for wanted in sought:
-                number = next((number for number, line in enumerate(lines, 1) if wanted in line.casefold()), None)
+            for needle in sought:
+                number = next((number for number, line in enumerate(lines, 1) if needle.pattern.search(line)), None)
                 if number is not None:
-                    found[wanted].append(Line(path, number, lines[number - 1]))
+                    found[needle].append(Line(path, number, lines[number - 1]))
             if time.monotonic() > until or all(len(lines) >= limit for lines in found.values()):
                 break
         return [line for lines in found.values() for line in lines]

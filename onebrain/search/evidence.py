@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 
 from onebrain.search.legs import Lexical, Semantic
 from onebrain.search.reading import Reading
-from onebrain.search.report import CONFIDENT, Mode
-from onebrain.text import analysis
+from onebrain.search.report import CONFIDENT, POSSIBLE, Mode
+from onebrain.text import analysis, identifiers
 from onebrain.text.languages import language_of
 from onebrain.vault.library import NoteRecord
 from onebrain.vault.note import Chunk, Source, Status
@@ -305,13 +305,25 @@ def _passed_over(c: Candidate, reading: Reading) -> bool:
     return c.note.status in _STALE or c.note.source is Source.CHECKPOINT and c.note.date != reading.today
 
 
+def _identified(c: Candidate, reading: Reading) -> bool:
+    """A rule, not a fitted weight: where identifiers are all that was asked for, what holds them answers."""
+    return "exact" in c.ranks or all(identifiers.stands(key, c.chunk.embed_text) for key in reading.identifiers)
+
+
+def held(key: str, pool: Pool) -> bool:
+    """Whether a passage is known to hold an identifier: by its words, or inside a longer one, such as an address."""
+    return any(key in c.parts for c in pool.candidates) or any(identifiers.stands(key, c.chunk.embed_text) for c in pool.candidates)
+
+
 def score(pool: Pool, calibration: Calibration) -> list[Candidate]:
     """Candidates in order. Both numbers are rounded here, so that ties break the same way everywhere: (score, path, ordinal)."""
     for c in pool.candidates:
-        named = not pool.reading.asks and "exact" in c.ranks  # who types a note's very name wants that note
-        rules = _NAMED_GAIN * named - _STALE_LOSS * _passed_over(c, pool.reading)
+        exact, identified = "exact" in c.ranks, pool.reading.identifies and _identified(c, pool.reading)
+        named = exact and (identified or not pool.reading.asks)  # who types a note's very name wants that note
+        rules = _NAMED_GAIN * (named + identified) - _STALE_LOSS * _passed_over(c, pool.reading)
         c.score = round(rank_score(c.features, calibration.rank) + rules, 5)
-        likely = calibration.probability(c.features, pool.reading.asks)
+        floor = CONFIDENT if identified else POSSIBLE if exact else 0.0  # a literal match is never hidden
+        likely = max(calibration.probability(c.features, pool.reading.asks), floor)
         c.probability = round(min(likely, _UNSETTLED) if _passed_over(c, pool.reading) else likely, 4)
     return in_order(pool)
 

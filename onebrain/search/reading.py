@@ -16,6 +16,7 @@ from onebrain.search.question import Filters, Request
 from onebrain.search.report import Mode
 from onebrain.text import analysis
 from onebrain.text.dates import parse_day
+from onebrain.text.identifiers import is_precise
 
 LONGEST_QUESTION = 4000  # characters read; a longer text is cut at a word, with a note
 
@@ -39,6 +40,12 @@ class Reading:
     @property
     def identifiers(self) -> tuple[str, ...]:
         return tuple(group.key for group in self.groups if group.whole)
+
+    @property
+    def identifies(self) -> bool:
+        """Whether identifiers that name one thing are all there is to look for: what holds them is what was asked for."""
+        missed = [group for group in self.groups if not group.optional]
+        return bool(missed) and all(group.whole and is_precise(group.key) for group in missed)
 
 
 @cache

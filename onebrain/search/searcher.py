@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from onebrain.models.ports import Embedder, HydeWriter, Reranker
 from onebrain.search import bands, evidence, legs
@@ -18,10 +18,12 @@ from onebrain.search.chain import build_chain
 from onebrain.search.evidence import Candidate, Pool
 from onebrain.search.filters import allowed as paths_allowed
 from onebrain.search.grep import Grep, rescue
+from onebrain.search.numbered import numbers_of, with_numbers
 from onebrain.search.question import Legs, Request
 from onebrain.search.reading import LONGEST_QUESTION, Reading, read
 from onebrain.search.report import POSSIBLE, Band, ChainLink, Hit, IndexState, Mode, Quote, Report, Stage, StageStatus
 from onebrain.search.snippet import passage
+from onebrain.text.identifiers import is_precise
 from onebrain.vault.library import Library, NoteRecord
 from onebrain.vault.note import Source
 
@@ -29,6 +31,7 @@ LISTED = 20  # hits of a report, unless all are asked for
 # Above this the cross-encoder is spared: on the dev questions that is three in five, and reading those too made nothing better
 # (ranking .929 against .926 mean reciprocal rank, the same false answers). It is what the curve `told` of the calibration makes of .8.
 SETTLED = 0.84
+RECORDS, PASSAGES = 20, 30  # notes that a number may name, and passages of each that are looked at
 RERANKED = 10  # candidates the cross-encoder reads, 9 ms each; twenty were no better (docs/quality.md)
 
 
@@ -53,15 +56,16 @@ class Searcher:
     def ask(self, request: Request, progress: Callable[[int], None] = lambda step: None) -> Report:
         """Raises BadRequest for a question that can't be read. `progress` hears of the four steps of seed 003, from 1."""
         progress(1)
-        reading = read(request)
+        reading, records = with_numbers(read(request), numbers(self._library))
         narrowed = paths_allowed(self._library.notes().values(), reading.filters)
         progress(2)
-        pool, stages = self._gather(request, reading, narrowed)
+        pool, stages = self._gather(request, reading, records, narrowed)
         progress(3)
         ordered, ranked = self._rank(request, pool, stages)
         kept = _one_per_section(ordered)
         hits = tuple(self._hit(c, pool, ranked) for c in (kept if request.everything else kept[: max(LISTED, request.limit)]))
-        hits, stage = rescue(self._grep, hits, reading, stages, narrowed, self._library)
+        missing = [key for key in reading.identifiers if is_precise(key) and not evidence.held(key, pool)]
+        hits, stage = rescue(self._grep, hits, reading, stages, narrowed, self._library, missing)
         stages.append(stage)
         if request.min_score is not None:
             hits = tuple(hit for hit in hits if _measure(hit) >= request.min_score)
@@ -70,27 +74,32 @@ class Searcher:
 
     def trace(self, request: Request) -> tuple[Pool, list[Candidate]]:
         """The candidates of a question in order, with all their features, the cross-encoder's always among them. For fitting."""
-        reading = read(request)
-        pool, stages = self._gather(request, reading, paths_allowed(self._library.notes().values(), reading.filters))
+        reading, records = with_numbers(read(request), numbers(self._library))
+        pool, stages = self._gather(request, reading, records, paths_allowed(self._library.notes().values(), reading.filters))
         return pool, self._rank(request, pool, stages, settled=2.0)[0]
 
     # Finding
 
-    def _gather(self, request: Request, reading: Reading, allowed: Collection[str] | None) -> tuple[Pool, list[Stage]]:
-        """Exact names, words and meaning, weighed; and, where those leave doubt, a hypothetical passage."""
+    def _gather(
+        self, request: Request, reading: Reading, records: Mapping[str, Collection[str]], allowed: Collection[str] | None
+    ) -> tuple[Pool, list[Stage]]:
+        """Exact names, words and meaning, weighed; and, where those leave doubt, a hypothetical passage. `records`: path → the
+        identifiers of the question that name it."""
         library, models = self._library, self._models
         stages: list[Stage] = []
         named: dict[str, float] = {}
         words, near, imagined = legs.Lexical(), legs.Semantic(), legs.Semantic()
         if request.legs is not Legs.VEC:
             named, stage = legs.attempt("exact", lambda: legs.exact(library, names(library), reading, allowed), named)
-            stages.append(stage)
+            open_ = [path for path in sorted(records) if allowed is None or path in allowed]
+            named = {**named, **{c.id: 1.0 for path in open_[:RECORDS] for c in library.chunks_of(path)[:PASSAGES]}}
+            stages.append(replace(stage, hits=len(named)))
             words, stage = legs.attempt("lex", lambda: legs.lexical(library, reading, allowed), words)
             stages.append(stage)
         if request.legs is not Legs.LEX:
             near, stage = legs.attempt("vec", lambda: legs.semantic(library, models.embedder, reading, request.vec, allowed), near)
             stages.append(stage)
-        pool = self._pool(reading, named, words, near, imagined)
+        pool = self._pool(reading, records, named, words, near, imagined)
         if request.legs is Legs.HYBRID:
             spent = _weigh(pool)
             needless = _needless(request, reading, named) or _settled(pool)
@@ -101,13 +110,19 @@ class Searcher:
             )
             stages.append(stage)
             if imagined.near:
-                pool = self._pool(reading, named, words, near, imagined)
+                pool = self._pool(reading, records, named, words, near, imagined)
                 spent += _weigh(pool)
             stages.append(Stage("evidence", StageStatus.RAN, hits=len(pool.candidates), ms=round(spent, 2)))
         return pool, stages
 
     def _pool(
-        self, reading: Reading, named: Mapping[str, float], words: legs.Lexical, near: legs.Semantic, imagined: legs.Semantic
+        self,
+        reading: Reading,
+        records: Mapping[str, Collection[str]],
+        named: Mapping[str, float],
+        words: legs.Lexical,
+        near: legs.Semantic,
+        imagined: legs.Semantic,
     ) -> Pool:
         ranked = {
             "exact": list(named),
@@ -127,7 +142,7 @@ class Searcher:
                 lex=words.scores.get(id_, 0.0),
                 cos=cosines.get(id_),
                 ranks={leg: placed[id_] for leg, placed in ranks.items() if id_ in placed},
-                parts=words.parts.get(id_, {}),
+                parts={**dict.fromkeys(records.get(chunks[id_].path, ()), 0.0), **words.parts.get(id_, {})},
             )
             for id_ in ids
             if id_ in chunks and chunks[id_].path in notes
@@ -288,16 +303,31 @@ def _remarks(reading: Reading, pool: Pool) -> list[str]:
     return remarks
 
 
-_newest: list[tuple[Mapping[str, NoteRecord], Mapping[str, Sequence[str]]]] = []
+_Index = Mapping[str, Sequence[str]]
+_newest: list[tuple[Mapping[str, NoteRecord], _Index, _Index]] = []
 
 
-def names(library: Library) -> Mapping[str, Sequence[str]]:
+def names(library: Library) -> _Index:
     """Folded title, alias, file name or path → paths. The one of the newest note list is kept; it is the same object until a commit."""
+    return _indexed(library)[1]
+
+
+def numbers(library: Library) -> _Index:
+    """`adr-13` and the like → paths of the records that go by it; kept like the names."""
+    return _indexed(library)[2]
+
+
+def _indexed(library: Library) -> tuple[Mapping[str, NoteRecord], _Index, _Index]:
     notes = library.notes()
-    if not _newest or _newest[0][0] is not notes:
+    kept = _newest[0] if _newest else None
+    if kept is None or kept[0] is not notes:
         index: dict[str, list[str]] = {}
+        numbered: dict[str, list[str]] = {}
         for path in sorted(notes):
             for name in legs.names_of(notes[path]):
                 index.setdefault(name, []).append(path)
-        _newest[:] = [(notes, index)]
-    return _newest[0][1]
+            for number in numbers_of(notes[path]):
+                numbered.setdefault(number, []).append(path)
+        kept = (notes, index, numbered)
+        _newest[:] = [kept]
+    return kept

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from py_rust_stemmers import SnowballStemmer
 
+from onebrain.text.identifiers import spellings
 from onebrain.text.languages import function_words, language_of, languages_of_question, script_language
 
 ANALYSER_VERSION = 1
@@ -192,7 +193,7 @@ def groups(question: str, languages: tuple[str, ...] | None = None) -> list[Grou
         if not whole and len(match.group()) >= _LONG_NUMBER and match.group().isdigit():
             found.setdefault(match.group(), Group(match.group(), parts[0].terms, whole=True))
         if whole:
-            found.setdefault(whole, Group(whole, (whole,), whole=identifier, optional=not identifier))
+            found.setdefault(whole, Group(whole, spellings(whole), whole=identifier, optional=not identifier))
         for part in parts:
             weight = 0.5 if identifier else 1.0
             if part.surface not in found or found[part.surface].weight < weight:

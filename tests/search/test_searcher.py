@@ -15,7 +15,7 @@ from onebrain.errors import IndexDamaged
 from onebrain.models.ports import Floats
 from onebrain.models.twins import ConstantHyde, HashEmbedder, OverlapReranker
 from onebrain.search import searcher
-from onebrain.search.grep import Line
+from onebrain.search.grep import Line, Needle
 from onebrain.search.question import Filters, Legs, Request
 from onebrain.search.report import Band, Mode, Report, StageStatus, Verdict
 from onebrain.search.searcher import Models, Searcher
@@ -77,14 +77,14 @@ class Files:
     def __init__(self, new: Collection[str] = ()) -> None:
         self.new = new
 
-    def lines(self, needles: Sequence[str], allowed: Collection[str] | None, limit: int) -> list[Line]:
+    def lines(self, needles: Sequence[Needle], allowed: Collection[str] | None, limit: int) -> list[Line]:
         found: list[Line] = []
         for needle in needles:
             found += [
                 Line(path, number, line)
                 for path, text in sorted(NOTES.items())
                 for number, line in enumerate(text.split("\n"), 1)
-                if needle.casefold() in line.casefold() and (allowed is None or path in allowed)
+                if needle.pattern.search(line) and (allowed is None or path in allowed)
             ][:limit]
         return found
 
