@@ -428,3 +428,28 @@ def test_the_commented_file_is_valid_with_every_comment_taken_away(tmp_path: Pat
     file.write_text("\n".join(line.removeprefix("# ") for line in lines))
     config = load(place, {}, tmp_path)
     assert (config.search.collection, config.schedule[0].cron) == ("my-notes", "0 8 * * 1")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("search: {exclude: 5}", "`search.exclude` must be a list of texts, not '5'"),
+        ("search: {exclude: true}", "`search.exclude` must be a list of texts, not 'true'"),
+        ("search: {exclude: [drafts, yes]}", "every entry of `search.exclude` must be text; put it in quotes if it is a name"),
+        ("search: {exclude: [[drafts]]}", "every entry of `search.exclude` must be text; put it in quotes if it is a name"),
+        ("search: {collection: true}", "`search.collection` must be text, not 'true'"),
+        ("search: {rerank_model: on}", "`search.rerank_model` must be text, not 'on'"),
+        ("folders: {inbox: no}", "`folders.inbox` must be text, not 'no'"),
+        ("search: {chroma: 5}", "`search.chroma` must be a section, not '5'"),
+        ("search: {hyde: {api_key_env: sk-1234}}", "`api_key_env` must name the environment variable that holds the key, not be the key"),
+    ],
+)
+def test_a_value_of_the_wrong_kind_is_told_once(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(BadConfig) as caught:
+        load(vault(tmp_path, text), {}, tmp_path)
+    assert [problem.message for problem in caught.value.problems] == [said]
+
+
+def test_a_folder_may_be_named_by_a_number(tmp_path: Path) -> None:
+    config = load(vault(tmp_path, 'search: {exclude: [2024, "yes"]}\nfolders: {archive: 2024}\n'), {}, tmp_path)
+    assert (config.search.exclude, config.folders.archive) == (("2024", "yes"), "2024")

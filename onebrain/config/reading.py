@@ -159,7 +159,7 @@ def _writer(search: Section, key: str, writers: tuple[str, ...], base: Writer) -
         writer=writer,
         url=url,
         model=section.optional("model"),
-        api_key_env=section.optional("api_key_env"),
+        api_key_env=_variable(section, "api_key_env"),
         timeout_seconds=section.number("timeout_seconds", base.timeout_seconds, least=0.1),
     )
 
@@ -167,9 +167,18 @@ def _writer(search: Section, key: str, writers: tuple[str, ...], base: Writer) -
 def _chroma(search: Section) -> ChromaServer:
     section = search.section("chroma")
     url = section.text("url", "")
-    if not url.startswith(("http://", "https://")):
+    if search.kind("chroma") == "mapping" and not url.startswith(("http://", "https://")):
         search.fault("chroma", "`search.chroma` needs a `url` that begins with http:// or https://")
-    return ChromaServer(url=url, token_env=section.optional("token_env"))
+    return ChromaServer(url=url, token_env=_variable(section, "token_env"))
+
+
+def _variable(section: Section, key: str) -> str | None:
+    """The name of an environment variable. What isn't one may be the key itself, which must not be said back."""
+    name = section.optional(key)
+    if name and not re.fullmatch(r"[A-Za-z_]\w*", name):
+        section.fault(key, f"`{key}` must name the environment variable that holds the key, not be the key")
+        return None
+    return name
 
 
 def _folders(section: Section) -> Folders:

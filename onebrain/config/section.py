@@ -94,7 +94,9 @@ class Section:
         return [Section(entry, f"{self._dotted(key)}[{n}]", self._problems) for n, entry in enumerate(entries) if entry.id == "mapping"]
 
     def text(self, key: str, default: str) -> str:
-        """Numbers and dates stay as typed: a folder may be called `2024`."""
+        """Numbers and dates stay as typed: a folder may be called `2024`. A bare `yes` or `off` is no text: in quotes it is."""
+        if self._tagged(key, "bool"):
+            return self._wrong(key, "text", default)
         return str(self._values[key].value) if self._is(key, "scalar", "text") else default
 
     def optional(self, key: str) -> str | None:
@@ -102,8 +104,9 @@ class Section:
 
     def switchable(self, key: str, default: str) -> str:
         """Text, where YAML's own `off`, `no` and `false` all mean `off`."""
-        value = self.text(key, default)
-        return "off" if self._tagged(key, "bool") and value.lower() in ("off", "no", "false", "n") else value
+        if self._tagged(key, "bool") and self._values[key].value.lower() in ("off", "no", "false", "n"):
+            return "off"
+        return self.text(key, default)
 
     def choice(self, key: str, default: str, allowed: tuple[str, ...]) -> str:
         value = self.switchable(key, default)
@@ -138,12 +141,16 @@ class Section:
     def texts(self, key: str, default: tuple[str, ...]) -> tuple[str, ...]:
         """A list of texts; one text alone is a list of one. An empty list is an answer, not an absence."""
         if self.kind(key) == "scalar":
+            if any(self._tagged(key, tag) for tag in ("bool", "int", "float")):
+                return self._wrong(key, "a list of texts", default)
             return (self.text(key, ""),)
         if not self._is(key, "sequence", "a list of texts"):
             return default
         entries: list[Node] = self._values[key].value
-        if any(entry.id != "scalar" for entry in entries):
-            return self._wrong(key, "a list of texts", default)
+        for entry in entries:
+            if entry.id != "scalar" or entry.tag.endswith(":bool"):
+                self._note(entry, f"every entry of `{self._dotted(key)}` must be text; put it in quotes if it is a name")
+                return default
         return tuple(str(entry.value) for entry in entries if entry.value)
 
     def _is(self, key: str, kind: str, wanted: str) -> bool:
