@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
@@ -41,10 +40,9 @@ from onebrain.search.question import Request
 from onebrain.search.report import Report, Stage, StageStatus, Verdict
 from onebrain.search.searcher import Models, Searcher
 from onebrain.search.synthesis import Writing, add_synthesis
-from onebrain.vault import files
+from onebrain.vault import files, places
 from onebrain.vault.library import NoteRecord, Vector
-from onebrain.vault.links import line_of
-from onebrain.vault.parse import Settings, headings
+from onebrain.vault.parse import Settings, read_note
 
 Made = TypeVar("Made")
 Step = Callable[[str, int, int], None]
@@ -54,8 +52,6 @@ _WAIT_TO_REREAD = 0.3  # seconds a question waits for the writer before it leave
 _TRIES = 3  # times a question is asked anew while notes change under it
 _GREP_SECONDS = 1.5
 _SYNTHESIS_TOKENS = 400  # three sentences, also in a script that takes several tokens a letter
-_STATED_LINE = re.compile(r"^(.+?):(\d+)$")
-_STATED_PLACE = re.compile(r"^(.+?\.md)#(.+)$", re.IGNORECASE)
 
 
 class Access(Enum):
@@ -71,6 +67,7 @@ class NoteText:
     line_start: int
     line_end: int
     text: str
+    problem: str | None = None  # what was odd about its bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,26 +277,26 @@ class Brain:
         return True
 
     def get(self, target: str, from_line: int | None = None, max_lines: int | None = None) -> NoteText:
-        """Lines of a note as it is on the disk. `target` is `PATH`, `PATH:LINE`, `PATH#HEADING` or a chunk's id. Raises NoteUnreadable with
-        near names."""
-        path, line, place = target, from_line, ""
-        if files.stat(self.config.vault, target) is None:
-            if stated := _STATED_LINE.match(target):
-                path, line = stated[1], from_line or int(stated[2])
-            elif stated := _STATED_PLACE.match(target):
-                path, place = stated[1], stated[2]
+        """Lines of a note as it is on the disk. `target` is a path, with a line, a range of lines or a heading after `:` where one is wanted.
+
+        Raises NoteUnreadable with near names, BadRequest for a place that the note doesn't have.
+        """
+        path, place = (target, "") if files.stat(self.config.vault, target) is not None else places.split(target)
         try:
-            text, _ = files.decode(files.read(self.config.vault, path))
+            raw = files.read(self.config.vault, path)
         except NoteUnreadable as error:
             raise NoteUnreadable(error.message, hint=self._near_names(path) or error.hint) from error
-        if place and line is None and not place.isdigit():
-            line = line_of(headings(text), place)
-            if line is None:
-                raise NoteUnreadable(f"There is no heading {place!r} in {path}.", hint=f"Read it whole: onebrain search get {path}")
+        text, problem = files.decode(raw)
+        if problem and not text:
+            raise NoteUnreadable(f"{path} can't be shown: {problem}.")
         lines = text.split("\n")
-        first = min(max(1, line or 1), len(lines))
-        last = len(lines) if max_lines is None else min(len(lines), first + max(1, max_lines) - 1)
-        return NoteText(path, first, last, "\n".join(lines[first - 1 : last]))
+        count = max(1, len(lines) - (not lines[-1]))
+        place = str(from_line) if from_line else place
+        headings = read_note(path, raw).headings if place and not place[:1].isdigit() else ()
+        first, last = places.lines_at(path, place, count, headings)
+        last = len(lines) if last == count else last
+        last = last if max_lines is None else min(last, first + max(1, max_lines) - 1)
+        return NoteText(path, first, last, "\n".join(lines[first - 1 : last]), problem)
 
     def _near_names(self, path: str) -> str | None:
         with self._index.snapshot() as library:

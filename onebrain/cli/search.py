@@ -203,10 +203,10 @@ def _limit(given: int | None, default: int) -> int:
     return default if given is None else given
 
 
-@app.command("get", help="Print a note, from a line on where PATH:LINE names one.")
+@app.command("get", help="Print a note; from a line on, a range of lines (PATH:3-9) or a section (PATH:HEADING) where one is named.")
 def get(
     ctx: typer.Context,
-    target: Annotated[str, typer.Argument(metavar="PATH[:LINE]")],
+    target: Annotated[str, typer.Argument(metavar="PATH[:PLACE]")],
     from_line: Annotated[int | None, typer.Option(metavar="N", min=1, help="First line to print.")] = None,
     max_lines: Annotated[int | None, typer.Option(metavar="N", min=1, help="How many lines at most.")] = None,
     line_numbers: Annotated[bool, typer.Option("--line-numbers", help="Number the lines.")] = False,
@@ -217,8 +217,14 @@ def get(
     from onebrain.render.text import note_text
 
     current = session(ctx)
+    if not target.strip():
+        raise BadRequest("There is no path.", hint="Name a note by its path in the vault: onebrain search get notes/plan.md")
     with current.brain() as brain:
-        note = brain.get(target, from_line, max_lines)
+        note = brain.get(_in_vault(target, current), from_line, max_lines)
+    if note.problem:
+        current.warn("W_NOTE_ODD", f"{note.path}: {note.problem}.")
+    if not note.text.strip():
+        current.note(f"ℹ️  {note.path} is empty{'' if note.line_start == 1 else ' from there on'}.")
 
     def words() -> str:
         if not line_numbers:
@@ -270,6 +276,13 @@ def reindex(
     with current.brain() as brain, Bar(current.terminal, shown=current.terminal.err_tty and not quiet) as bar:
         result = brain.reindex(inside, force=force, lex_only=lex_only, pending_only=pending_only, progress=bar.update)
     current.give(lambda: reindex_data(result), lambda: "" if quiet and not result.failed else text.reindexed(result))
+
+
+def _in_vault(target: str, current: Session) -> str:
+    """A path from the root of the disk, or with `./`, as the vault knows it; any other is the vault's own."""
+    if not (os.path.isabs(target) or target.startswith(("./", f".{os.sep}"))):
+        return target
+    return _inside(target, current)
 
 
 def _inside(path: str, current: Session) -> str:

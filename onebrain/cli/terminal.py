@@ -34,6 +34,10 @@ class NoteText(Protocol):
     def line_end(self) -> int: ...
     @property
     def text(self) -> str: ...
+    @property
+    def problem(self) -> str | None:
+        """What was odd about the bytes of the note, in words."""
+        ...
 
 
 class BrainPort(Protocol):

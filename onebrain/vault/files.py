@@ -143,7 +143,8 @@ def _read(real: str, path: str) -> bytes:
     try:
         found = os.stat(real)
         if not modes.S_ISREG(found.st_mode):
-            raise NoteUnreadable(f"{path} is not a regular file")
+            kind = "a folder" if modes.S_ISDIR(found.st_mode) else "no regular file"
+            raise NoteUnreadable(f"{path} is {kind}, not a note.", hint="Name a note in it: `onebrain search get FOLDER/NOTE.md`.")
         if found.st_size > MAX_BYTES:
             raise NoteUnreadable(
                 f"{path} is {found.st_size / 1e6:.0f} MB, more than the {MAX_BYTES // (1024 * 1024)} MB a note may have",
@@ -244,6 +245,8 @@ def _confined(vault: Path, path: str) -> str:
     if "\0" in path or os.path.isabs(path) or ".." in PurePosixPath(path.replace(os.sep, "/")).parts:
         raise NoteUnreadable(f"{path!r} is not a path inside the vault", hint="Give a path relative to the vault.")
     real = os.path.realpath(os.path.join(root, path))
+    if real == root:
+        raise NoteUnreadable("That is the vault itself, not a note.", hint="Name a note by its path in the vault.")
     if not _inside(root, real):
         raise NoteUnreadable(f"{path} leads out of the vault", hint="Links that leave the vault are never followed.")
     return real

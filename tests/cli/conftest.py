@@ -109,6 +109,7 @@ class Lines:
     line_start: int
     line_end: int
     text: str
+    problem: str | None = None
 
 
 @dataclass

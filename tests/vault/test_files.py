@@ -123,7 +123,7 @@ def test_what_can_not_be_read_says_why(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.md")
     with pytest.raises(NoteUnreadable, match="no note b.md"):
         files.read(tmp_path, "b.md")
-    with pytest.raises(NoteUnreadable, match="not a regular file"):
+    with pytest.raises(NoteUnreadable, match="not a note"):
         files.read(tmp_path, "pipe.md")
     with open(tmp_path / "big.md", "wb") as big:
         big.truncate(files.MAX_BYTES + 1)
