@@ -277,7 +277,7 @@ class Brain:
         return True
 
     def get(self, target: str, from_line: int | None = None, max_lines: int | None = None) -> NoteText:
-        """Lines of a note as it is on the disk. `target` is a path, with a line, a range of lines or a heading after `:` where one is wanted.
+        """Lines of a note as it is on the disk. `target` is a path, after `:` a line, a range of lines or a heading if wanted.
 
         Raises NoteUnreadable with near names, BadRequest for a place that the note doesn't have.
         """

@@ -170,6 +170,8 @@ def _give(current: Session, report: Report, shape: Shape) -> None:
             return markdown.answer(report, everything=shape.everything)
         return text.answer(report, current.terminal.style, everything=shape.everything, explain=shape.explain)
 
+    for note in () if shape.composed else report.notes:  # a listing has no place for them
+        current.warn("W_NOTE", note)
     current.give(data, words)
     if not current.as_json and shape.composed and not shape.everything and report.verdict is Verdict.NONE and report.below_threshold:
         count, best = report.below_threshold

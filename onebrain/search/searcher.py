@@ -17,6 +17,7 @@ from onebrain.search.calibration import shipped
 from onebrain.search.chain import build_chain
 from onebrain.search.evidence import Candidate, Pool
 from onebrain.search.filters import allowed as paths_allowed
+from onebrain.search.filters import unmatched
 from onebrain.search.grep import Grep, rescue
 from onebrain.search.numbered import numbers_of, with_numbers
 from onebrain.search.question import Legs, Request
@@ -200,6 +201,8 @@ class Searcher:
 
     def _report(self, request: Request, reading: Reading, pool: Pool, hits: tuple[Hit, ...], stages: list[Stage]) -> Report:
         notes = list(_remarks(reading, pool))
+        if not hits and (nothing := unmatched(self._library.notes().values(), reading.filters)):
+            notes.append(nothing)
         quotes: tuple[Quote, ...] = ()
         chain: tuple[ChainLink, ...] = ()
         if request.legs is Legs.HYBRID and reading.mode is Mode.WHY:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from onebrain.search.filters import allowed, matches
+from onebrain.search.filters import NO_NOTES, allowed, matches, unmatched
 from onebrain.search.question import Filters
 from onebrain.vault.library import NoteRecord
 from onebrain.vault.note import Source, Status
@@ -59,3 +61,27 @@ def test_an_undated_note_passes_no_date_filter() -> None:
 def test_no_filter_is_no_restriction_and_a_filter_may_leave_nothing() -> None:
     assert allowed([note()], Filters()) is None
     assert allowed([note()], Filters(tags=("nowhere",))) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("filters", "said"),
+    [
+        (Filters(tags=("kafca",)), "No note has the tag “kafca”. Near it: infra/kafka."),
+        (Filters(tags=("zzz",)), "No note has the tag “zzz”."),
+        (Filters(paths=("wrok",)), "No note lies at “wrok”. Near it: work."),
+        (Filters(paths=("plam.md",)), "No note lies at “plam.md”. Near it: work/plan.md."),
+        (Filters(types=("sesion",)), "No note is of the type “sesion”. Near it: session."),
+        (Filters(after="2027-01-01"), "No note is dated from 2027-01-01. Their dates run from 2026-01-05 to 2026-03-01."),
+        (Filters(before="2026-01-01"), "No note is dated up to 2026-01-01. Their dates run from 2026-01-05 to 2026-03-01."),
+        (Filters(tags=("infra",), types=("session",)), "Each filter matches notes, but no note passes all of them together."),
+        (Filters(tags=("infra",)), None),
+        (Filters(), None),
+    ],
+)  # fmt: skip
+def test_a_filter_that_no_note_passes_is_named_with_what_comes_near(filters: Filters, said: str | None) -> None:
+    notes = [note("work/plan.md", ("infra/kafka",), "2026-01-05"), replace(note("logs/a.md", (), "2026-03-01"), source=Source.SESSION)]
+    assert unmatched(notes, filters) == said
+
+
+def test_a_vault_without_notes_says_so() -> None:
+    assert unmatched([], Filters()) == unmatched([], Filters(tags=("a",))) == NO_NOTES
