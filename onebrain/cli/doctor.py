@@ -140,7 +140,7 @@ def _vault(patient: Patient) -> Iterable[Finding]:
     if walk.stats:
         yield Finding("vault", Health.OK, f"{_counted(len(walk.stats), 'note')} in {patient.config.vault}")
     else:
-        yield Finding("vault", Health.WARN, f"no notes in {patient.config.vault}", "Is the vault mounted, and is it this directory?")
+        yield Finding("vault", Health.WARN, f"no notes in {patient.config.vault}", "Is it mounted, is it this directory, and does search.exclude leave any?")
     yield from _watches(patient.config.vault)
 
 

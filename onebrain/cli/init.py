@@ -60,7 +60,7 @@ def init(
         "layout": layout,
     }
     current.give(lambda: data, shown)
-    _advise(current, place, bool(walk.stats))
+    _advise(current, config, place, bool(walk.stats))
 
 
 def _place(current: Session, directory: Path | None) -> Path:
@@ -88,9 +88,19 @@ def _layout(config: Config) -> list[str]:
     return [name for name in names if (config.vault / getattr(config.folders, name)).is_dir()]
 
 
-def _advise(current: Session, place: Path, any_notes: bool) -> None:
+def _advise(current: Session, config: Config, place: Path, any_notes: bool) -> None:
+    """What is left to be done; nothing that is done already."""
+    from onebrain.daemon import process
+    from onebrain.models import weights
+
     vault = "" if place == current.terminal.cwd else f" --vault {place}"
     if not any_notes:
-        current.note("ℹ️  There are no Markdown notes here yet; onebrain indexes *.md.")
-    current.note(f"→ Next: onebrain{vault} search model prepare, then onebrain{vault} search reindex")
-    current.note(f"→ onebrain{vault} daemon start keeps the index in step while you edit, and answers faster")
+        current.note("ℹ️  There are no Markdown notes here yet, or `search.exclude` leaves all of them out; onebrain indexes *.md.")
+    search = config.search
+    prepared = search.embed_folder is not None or bool(weights.list_models(config.data_dir / "models"))
+    indexed = (config.data_dir / "search" / search.collection).is_dir()
+    steps = [step for step, done in (("model prepare", prepared), ("reindex", indexed)) if not done]
+    if steps:
+        current.note("→ Next: " + ", then ".join(f"onebrain{vault} search {step}" for step in steps))
+    if process.told(config, "status", 1.0) is None:
+        current.note(f"→ onebrain{vault} daemon start keeps the index in step while you edit, and answers faster")

@@ -70,10 +70,11 @@ def _search(
     try:
         with current.brain(sync=True) as brain, brain.library() as library:
             vault, today = current.config.vault, current.terminal.today()
+            any_notes = bool(library.notes())
             answer = facts.answer(library, vault, brain.embed_query, brain.ask, _memories(current), ask, today)
     except (OneBrainError, OSError) as error:
         return skill.Result.failed(f"Memory search failed: {error}")
-    if not answer.by_meaning:
+    if not answer.by_meaning and any_notes:
         current.warn("W_NO_VECTORS", "No vectors: memories are matched by words alone.")
     return skill.Result(True, skill.output(answer.found, explain=explain), 0)
 

@@ -277,6 +277,8 @@ def reindex(
     inside = tuple(_inside(path, current) for path in paths or ())
     with current.brain() as brain, Bar(current.terminal, shown=current.terminal.err_tty and not quiet) as bar:
         result = brain.reindex(inside, force=force, lex_only=lex_only, pending_only=pending_only, progress=bar.update)
+    if not paths and not pending_only and not any((result.added, result.updated, result.moved, result.unchanged, result.failed)):
+        current.note("ℹ️  There are no notes in the vault, or `search.exclude` leaves all of them out.")
     current.give(lambda: reindex_data(result), lambda: "" if quiet and not result.failed else text.reindexed(result))
 
 

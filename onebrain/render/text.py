@@ -184,12 +184,13 @@ def status(state: Status, vault: str) -> str:
     behind = [f"{count} {what}" for count, what in ((state.pending_words, "by words"), (state.pending_vectors, "by meaning")) if count]
     known = state.doc_count is not None and state.pending_words is not None and state.pending_vectors is not None
     fresh = "behind: " + ", ".join(behind) + " to index" if behind else "up to date" if known else "unknown"
+    empty = "empty — run `onebrain search reindex`" if state.last_indexed_at is None else "no notes in the vault, or all of them excluded"
     rows = [
         ("vault", vault),
         ("collection", state.collection),
         ("notes", _known(state.doc_count)),
         ("passages", _known(state.chunk_count)),
-        ("state", fresh if state.doc_count != 0 or behind else "empty — run `onebrain search reindex`"),
+        ("state", fresh if state.doc_count != 0 or behind else empty),
         ("indexed", state.last_indexed_at or "never, or unknown"),
         ("size", "unknown" if state.index_size_bytes is None else _size(state.index_size_bytes)),
         ("meaning", f"{state.embed_model} · {'ready' if state.semantic_available else NO_MODEL}"),

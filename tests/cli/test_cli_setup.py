@@ -49,6 +49,13 @@ def test_init_shows_what_will_be_indexed_and_writes_the_file_once(shell: Shell, 
     assert (notes / "onebrain.yml").read_text() == written + "# mine\n"
 
 
+def test_init_advises_nothing_that_is_done_already(shell: Shell, notes: Path) -> None:
+    (notes / "onebrain.yml").write_text("search:\n  collection: c\n  embed_folder: model\n")
+    assert "→ Next: onebrain search reindex\n" in shell("init").err
+    (Path(shell.env["ONEBRAIN_DATA_DIR"]) / "search" / "c").mkdir(parents=True)
+    assert "Next" not in shell("init").err
+
+
 def collection(place: Path) -> str:
     import hashlib
 
