@@ -6,14 +6,18 @@ import sys
 
 
 def main() -> int:
-    from onebrain.daemon import client
+    """Exit code of the command line; 130 where it was interrupted, also while parts of us were still being imported."""
+    try:
+        from onebrain.daemon import client
 
-    code = client.forward(sys.argv[1:])
-    if code is None:
-        from onebrain.cli import direct
+        code = client.forward(sys.argv[1:])
+        if code is None:
+            from onebrain.cli import direct
 
-        code = direct.main(sys.argv[1:])
-    return code
+            code = direct.main(sys.argv[1:])
+        return code
+    except KeyboardInterrupt:
+        return 130
 
 
 if __name__ == "__main__":

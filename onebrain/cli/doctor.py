@@ -140,7 +140,8 @@ def _vault(patient: Patient) -> Iterable[Finding]:
     if walk.stats:
         yield Finding("vault", Health.OK, f"{_counted(len(walk.stats), 'note')} in {patient.config.vault}")
     else:
-        yield Finding("vault", Health.WARN, f"no notes in {patient.config.vault}", "Is it mounted, is it this directory, and does search.exclude leave any?")
+        hint = "Is it mounted, is it this directory, and does search.exclude leave any?"
+        yield Finding("vault", Health.WARN, f"no notes in {patient.config.vault}", hint)
     yield from _watches(patient.config.vault)
 
 

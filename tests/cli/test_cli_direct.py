@@ -145,3 +145,16 @@ def test_a_brain_is_given_back_whatever_happens(log: list[Any]) -> None:
     with pytest.raises(RecursionError):
         codes(log, sync=True)
     assert log == ["owner", "close", "owner", "words", "close"]
+
+
+def test_an_interrupt_while_parts_are_imported_ends_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    from onebrain import __main__ as program
+
+    class Importing(ModuleType):
+        def __getattr__(self, name: str) -> object:
+            raise KeyboardInterrupt
+
+    monkeypatch.setitem(sys.modules, "onebrain.daemon.client", Importing("onebrain.daemon.client"))
+    monkeypatch.setattr(sys, "argv", ["onebrain", "search", "kafka"])
+    monkeypatch.setattr("onebrain.daemon.client", sys.modules["onebrain.daemon.client"])
+    assert program.main() == 130
