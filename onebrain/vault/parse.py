@@ -75,7 +75,7 @@ def parse(path: str, text: str, settings: Settings = Settings()) -> Note:
         problems=front.problems,
         matter=_matter(lines, front),
     )
-    return replace(note, events=events.find(note, dated.line if dated else 1, order))
+    return replace(note, events=events.find(note, dated, order))
 
 
 def headings(text: str) -> tuple[Heading, ...]:

@@ -16,23 +16,18 @@ from onebrain.vault.note import Heading, Status
 
 HEAD_LINES = 60  # metadata stands at the top; a `Date:` further down belongs to something else
 
-DATE_KEYS = ("date", "day", "decided", "decided on", "decision date", "date decided", "date of decision", "accepted", "approved")
-CREATED_KEYS = ("created", "created at", "date created", "creation date", "created on", "published", "ts", "timestamp", "time")
-_OTHER_TONGUES = (
-    "datum entscheidungsdatum erstellt fecha creado data дата создано วันที่ 日期 日付 作成日 创建日期 決定日 날짜 작성일 "
-    "التاريخ ngày tanggal tarih"
-)
-_DATE_FIELDS = {
-    *DATE_KEYS,
-    "dated",
-    "start date",
-    "date proposed",
-    "proposed on",
-    "date created",
-    "created",
-    "created on",
+_OTHER_TONGUES = "datum entscheidungsdatum fecha data дата วันที่ 日期 日付 決定日 날짜 التاريخ ngày tanggal tarih"
+_MADE_IN_OTHER_TONGUES = "erstellt creado создано 作成日 创建日期 작성일"
+DATE_KEYS = (
+    *("date", "day", "decided", "decided on", "decision date", "date decided", "date of decision", "accepted", "approved"),
     *_OTHER_TONGUES.split(),
-}
+)
+CREATED_KEYS = (
+    *("created", "created at", "date created", "creation date", "created on", "published", "ts", "timestamp", "time"),
+    *_MADE_IN_OTHER_TONGUES.split(),
+)
+_MADE_FIELDS = {"date created", "created", "created on", *_MADE_IN_OTHER_TONGUES.split()}
+_DATE_FIELDS = {*DATE_KEYS, "dated", "start date", "date proposed", "proposed on", *_MADE_FIELDS}
 
 _FIELD = re.compile(
     r"^[\s>*+-]*(?P<cell>\|)?\s*[*_]{0,3}(?P<key>[^\W\d_][^\n:：|*_.,;!?]{0,40}?)[*_]{0,3}\s*"
@@ -85,10 +80,12 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Dated:
-    """A day and the line it is written on (1 where it comes from the file name)."""
+    """A day and the line it is written on (1 where it comes from the file name). `made`: the day the file was made, which need not be
+    the day that its sentences speak of."""
 
     iso: str
     line: int
+    made: bool = False
 
 
 def fields(lines: Sequence[str], first_line: int, code: bytearray) -> list[Field]:
@@ -120,7 +117,7 @@ def own_date(
     """
     in_body = _body_date(list(meta), status, headings, order)
     in_name = dates.day_in_name(stem)
-    created = _front_date(front, CREATED_KEYS, order)
+    created = _front_date(front, CREATED_KEYS, order, made=True)
     candidates = [_front_date(front, DATE_KEYS, order)]
     if in_name and dates.parse_day(stem.replace("_", "-")) == in_name:  # a daily note: its name outranks the day the file was made
         candidates.append(Dated(in_name, 1))
@@ -132,9 +129,8 @@ def own_date(
 
 
 def _body_date(meta: list[Field], status: tuple[str, int] | None, headings: Sequence[Heading], order: str | None) -> Dated | None:
-    for item in meta:
-        if item.key in _DATE_FIELDS and (iso := dates.first_day(item.value, order)):
-            return Dated(iso, item.line)
+    if dated := field_date(meta, order):
+        return dated
     if status and (match := _SAID_DATE.search(status[0])) and (iso := dates.first_day(status[0][match.end() :][:40], order)):
         return Dated(iso, status[1])
     for heading in headings[:1]:
@@ -143,11 +139,19 @@ def _body_date(meta: list[Field], status: tuple[str, int] | None, headings: Sequ
     return None
 
 
-def _front_date(front: Frontmatter, keys: tuple[str, ...], order: str | None) -> Dated | None:
+def field_date(meta: Iterable[Field], order: str | None) -> Dated | None:
+    """The day that a metadata line gives."""
+    for item in meta:
+        if item.key in _DATE_FIELDS and (iso := dates.first_day(item.value, order)):
+            return Dated(iso, item.line, item.key in _MADE_FIELDS)
+    return None
+
+
+def _front_date(front: Frontmatter, keys: tuple[str, ...], order: str | None, *, made: bool = False) -> Dated | None:
     for key in keys:
         value, line = front.find(key)
         if (text := text_of(value)) and (iso := dates.first_day(text, order) or dates.day_in_name(text)):
-            return Dated(iso, line or 1)
+            return Dated(iso, line or 1, made)
     return None
 
 

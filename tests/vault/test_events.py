@@ -381,6 +381,82 @@ def test_sentences_that_decide_in_a_dated_note() -> None:
     assert event.kind is EventKind.DAILY
 
 
+MOVED = "We moved the customer database from MySQL to PostgreSQL because partial indexes were missing."
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "day"),
+    [
+        ("01-projects/Database.md", f"---\ndate: 2026-02-03\n---\n# Database\n\nFive tables. {MOVED}\n", "2026-02-03"),
+        ("01-projects/Database.md", f"---\ndatum: 3.2.2026\n---\n# Database\n\n{MOVED}\n", "2026-02-03"),
+        ("notes/Database.md", f"# Database\n\nDate: 2026-02-03\n\n{MOVED}\n", "2026-02-03"),
+        ("notes/Database 2026-02-03.md", f"{MOVED}\n", "2026-02-03"),
+        ("notes/Log.md", f"---\ncreated: 2025-01-01\n---\n# Log\n\n## 2026-02-03\n\n{MOVED}\n\n## Costs\n\nTwo euro.\n", "2026-02-03"),
+        ("notes/Log.md", f"# Log\n\n## 2026-02-03\n\n### Storage\n\n{MOVED}\n", "2026-02-03"),
+        ("notes/Log.md", f"# Log\n\n## Sprint 4\n\nDate: 2026-02-03\n\n{MOVED}\n\n## Sprint 5\n\nDate: 2026-02-17\n", "2026-02-03"),
+        ("notes/Log.md", f"---\ncreated: 2025-01-01\n---\n2026-02-03: It took all day. {MOVED}\n", "2026-02-03"),
+    ],
+)
+def test_a_dated_note_of_any_kind_tells_of_a_change(path: str, text: str, day: str) -> None:
+    assert short(path, text) == [(day, MOVED, MOVED)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "We use PostgreSQL because partial indexes were missing.",
+        "When we moved to PostgreSQL the archive was lost, because nobody looked.",
+        "If we moved to Vercel, the bill would triple because of the traffic.",
+        "In 2019 we moved to PostgreSQL because partial indexes were missing.",
+        "Last year we moved to PostgreSQL because partial indexes were missing.",
+        "Should we have moved to PostgreSQL because of the partial indexes?",
+        "Bought a plant because the room looked empty.",
+        "- [ ] Ask Jana why the lamp flickers, because it does.",
+    ],
+)
+def test_a_dated_note_that_tells_of_no_change_of_its_day(text: str) -> None:
+    assert short("01-projects/Database.md", f"---\ndate: 2026-02-03\n---\n# Database\n\n{text}\n") == []
+
+
+def test_the_day_a_note_was_made_is_not_the_day_of_what_it_tells() -> None:
+    assert short("01-projects/Database.md", f"---\ncreated: 2026-02-03\n---\n# Database\n\n{MOVED}\n") == []
+    assert short("01-projects/Database.md", f"# Database\n\nCreated: 2026-02-03\n\n{MOVED}\n") == []
+
+
+def test_the_reason_may_stand_in_the_next_sentence_but_not_in_another_item() -> None:
+    text = (
+        "# 2026-05-20\n\nWent back to Hetzner. The reason: OVH support needed four days for a disk.\n\n"
+        "- Moved the stand-up to Tuesday for the whole team.\n- Bought a plant because the room looked empty.\n"
+    )
+    assert short("journal/2026-05-20.md", text) == [
+        ("2026-05-20", "Went back to Hetzner.", "The reason: OVH support needed four days for a disk."),
+        ("2026-05-20", "Moved the stand-up to Tuesday for the whole team.", None),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Heute haben wir die Zeiterfassung von Toggl auf Kimai umgestellt, weil Toggl teurer wurde.",
+        "Nous sommes passés de Toggl à Kimai parce que Toggl est devenu plus cher.",
+        "Hemos cambiado de Toggl a Kimai porque Toggl ha subido el precio.",
+        "Mudamos de Toggl para Kimai porque o Toggl ficou mais caro.",
+        "Siamo passati da Toggl a Kimai perché Toggl è diventato più caro.",
+        "Мы перешли с Toggl на Kimai, потому что Toggl подорожал.",
+        "Przeszliśmy z Toggl na Kimai, ponieważ Toggl podrożał.",
+        "We zijn overgestapt van Toggl naar Kimai omdat Toggl duurder werd.",
+        "Toggl pahalandığı için değil, çünkü destek yoktu; Kimai'ye geçtik.",
+        "勤怠管理をTogglからKimaiに移行しました。費用が上がったためです。",
+        "我们把考勤从Toggl迁移到Kimai，因为Toggl涨价了。",
+        "근태 관리를 Toggl에서 Kimai로 바꾸었다. 요금이 올랐기 때문이다.",
+        "เปลี่ยนจาก Toggl มาใช้ Kimai เพราะราคาขึ้น",
+    ],
+)
+def test_changes_are_told_in_many_languages(text: str) -> None:
+    (event,) = events("notes/Zeit.md", f"---\ndate: 2026-03-10\n---\n# Zeit\n\n{text}\n")
+    assert event.date == "2026-03-10" and event.reason
+
+
 def test_a_sentence_with_its_own_day_that_decides_and_explains() -> None:
     text = "---\ncreated: 2025-09-29\n---\n## Freeze\n\nOn 2026-02-12 hiring was frozen, because one customer left. In 2024 we hired two.\n"
     sentence = "On 2026-02-12 hiring was frozen, because one customer left."
@@ -441,6 +517,16 @@ def test_changelogs() -> None:
         ("2024-05-01", "The old importer, because nobody used it.", "The old importer, because nobody used it."),
         ("2024-04-02", "[fix]: Null check", "Guard the handler, since it may be missing."),
     ]
+
+
+def test_a_changelog_of_one_file_a_release_and_of_days_in_tables() -> None:
+    release = "---\ndate: 2026-06-15\n---\n## Improved\n\n- Removed the spinner, because it drained the battery.\n"
+    bullet = "Removed the spinner, because it drained the battery."
+    assert short("Release notes/v3.1.md", release) == [("2026-06-15", bullet, bullet)]
+    assert short("Trips/v3.1.md", release) == []
+    table = "|||\n|-|-|\n| **Date** | {} |\n\n"
+    tables = f"# Portal\n\n## v2\n{table.format('1/27/2021')}Fixed:\n- The lost badge\n\n## v1\n{table.format('2/3/2020')}- The first one\n"
+    assert short("changelogs/portal.md", tables) == [("2021-01-27", "The lost badge", None), ("2020-02-03", "The first one", None)]
 
 
 def test_a_duplicate_is_told_once() -> None:

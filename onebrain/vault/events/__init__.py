@@ -13,12 +13,14 @@ from onebrain.vault.events.log import changelog_entries, log_entries
 from onebrain.vault.events.reader import Reader, stem_of
 from onebrain.vault.events.record import clean_title, holds_many, record_blocks, record_file
 from onebrain.vault.note import Event, EventKind, Note, Source
+from onebrain.vault.records import Dated
 
 __all__ = ["clean_title", "find"]
 
 MAX_EVENTS = 400  # of one note; a longer log keeps its first
 
 _CHANGELOG_NAME = re.compile(r"(?:^|[-_ ])(?:change[-_ ]?log|changes|history|releases?|release[-_ ]notes|news)$", re.IGNORECASE)
+_CHANGELOG_FOLDER = re.compile(r"(?:^|/)(?:change[-_ ]?logs?|releases|release[-_ ]notes)/[^/]+$", re.IGNORECASE)
 
 
 def _one_record(reader: Reader) -> list[Event]:
@@ -26,15 +28,17 @@ def _one_record(reader: Reader) -> list[Event]:
     return list(record_file(reader)) or [e for e in log_entries(reader) if e.kind in (EventKind.TABLE, EventKind.SESSION)]
 
 
-def find(note: Note, dated_line: int = 1, order: str | None = None) -> tuple[Event, ...]:
-    """The decisions of a note, in the order of the file. `dated_line` is where `note.date` is written; `order` reads open dates."""
-    reader = Reader(note, dated_line, order)
+def find(note: Note, dated: Dated | None = None, order: str | None = None) -> tuple[Event, ...]:
+    """The decisions of a note, in the order of the file. `dated` is where `note.date` comes from; `order` reads open dates."""
+    reader = Reader(note, dated.line if dated else 1, order, speaks=dated is not None and not dated.made)
     if note.source in (Source.EVENT, Source.MEMORY_INDEX):
         return ()
     if note.source is Source.DECISION:
         found = list(record_blocks(reader)) or list(log_entries(reader) if holds_many(reader) else _one_record(reader))
     elif _CHANGELOG_NAME.search(stem_of(note.path)):
         found = list(changelog_entries(reader))
+    elif _CHANGELOG_FOLDER.search(note.path):
+        found = list(changelog_entries(reader, one_release=True)) or list(log_entries(reader))
     else:
         found = list(record_blocks(reader)) or list(log_entries(reader))
     unique = {(event.date, event.what): event for event in reversed(found)}

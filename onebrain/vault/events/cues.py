@@ -51,21 +51,30 @@ _HINT_PIECES = _phrases("""
 """)
 
 _DECISION_WORDS = _words("""
-decided decide decision chose chosen choose agreed opted settled picked adopted adopt adopting switched switching switch
+decided decide decision chose chosen choose agreed changed reverted ditched scrapped cancelled canceled stopped
+started rolled went gave upgraded renamed opted settled picked adopted adopt adopting switched switching switch
 dropped dropping replaced replacing moved moving migrated rejected declined frozen abandoned deprecated retired
-withdrawn confirmed approved went going let use keep stay entschieden beschlossen wechseln gewechselt umgestiegen uns
-décidé choisi adopté abandonné opté remplacé decidimos decidido decidió elegimos optamos adoptamos cambiamos escolhemos
-adotamos deciso scelto adottato решили решено выбрали перешли отказались заменили zdecydowali wybraliśmy besloten
-gekozen verdik seçtik memutuskan قررنا اخترنا اعتمدنا
+withdrawn confirmed approved going let use keep stay entschieden beschlossen wechseln gewechselt umgestiegen uns
+umgestellt ersetzt abgeschafft verworfen décidé choisi adopté abandonné opté remplacé passés passé basculé migré
+changé decidimos decidido decidió decidí elegimos elegido optamos adoptamos cambiamos cambiado migramos pasamos
+reemplazamos reemplazado abandonamos escolhemos escolhido adotamos mudamos trocamos substituímos deciso scelto
+adottato passati cambiato sostituito abbandonato решили решено решил решила выбрали перешли отказались заменили
+сменили перенесли zdecydowali zdecydowaliśmy wybraliśmy przeszliśmy zrezygnowaliśmy zamieniliśmy besloten gekozen
+overgestapt vervangen verdik seçtik geçtik vazgeçtik değiştirdik memutuskan beralih قررنا اخترنا اعتمدنا انتقلنا
+استبدلنا passées pasado
 """)
 _DECISION_PIECES = _phrases("""
-ことにした, ことに決め, 決めた, 決定した, 採用した, 変更した, 移行した, 廃止した, 决定, 決定了, 选择了, 選擇了, 采用,
-改用, 放弃, 放棄, 切换到, 결정했, 하기로 했, 채택, 전환했, ตัดสินใจ, เลือกใช้, เปลี่ยนไปใช้, ย้ายไป, ไม่ต่อสัญญา,
-quyết định, đã chọn
+ことにした, ことに決め, 決めた, 決定した, 採用した, 変更した, 移行した, 廃止した, 决定, 決定了, 选择了, 選擇了,
+采用, 改用, 放弃, 放棄, 切换到, 換成, 换成, 迁移到, 遷移到, ことにしました, ことに決めました, 決めました,
+決定しました, 採用しました, 変更しました, 移行しました, 廃止しました, 切り替えた, 切り替えました, 乗り換えた,
+결정했, 하기로 했, 채택, 전환했,
+바꿨, 바꾸었, 옮겼, 변경했, ตัดสินใจ, เลือกใช้, เปลี่ยนไปใช้, เปลี่ยนจาก, ย้ายไป, ย้ายจาก, เลิกใช้, ไม่ต่อสัญญา,
+quyết định, đã chọn, đã chuyển sang, chúng tôi chuyển, फ़ैसला किया, फैसला किया, निर्णय लिया
 """)
 _PAST = (
     "decided|chose|agreed|opted|settled|picked|adopted|switched|dropped|replaced|moved|migrated|rejected|declined|abandoned|confirmed"
-    "|approved|went with"
+    "|approved|went with|went back to|changed|reverted|ditched|scrapped|cancell?ed|(?:stopped|started) using|gave up on|rolled back"
+    "|upgraded|renamed"
 )
 _DECIDES = re.compile(
     rf"\b(?:we|i|team|they|group|board|council|everyone) (?:(?:have|has|had|all|then|finally|ultimately|also|therefore) )*(?:{_PAST}"
@@ -76,10 +85,21 @@ _DECIDES = re.compile(
     r"|\b(?:was|were|been|got it [-–—]) (?:decided|chosen|dropped|adopted|rejected|declined|frozen|abandoned|deprecated|retired"
     r"|withdrawn|replaced|switching)\b"
     r"|\b(?:i.ll use|we.ll (?:use|go with|keep|drop)|the decision (?:was|is) to|decided \d{4}-)"
-    r"|\b(?:entschieden|beschlossen|wir wechseln|gewechselt|umgestiegen|haben uns für|(?:avons|a) (?:décidé|choisi|adopté|abandonné"
-    r"|opté|remplacé)|decidimos|decidido|decidió|elegimos|optamos|adoptamos|cambiamos|escolhemos|adotamos|abbiamo (?:deciso|scelto"
-    r"|adottato)|решили|решено|выбрали|перешли|отказались|заменили|zdecydowali|wybraliśmy|besloten|gekozen|karar verdik|seçtik"
-    r"|memutuskan|قررنا|اخترنا|اعتمدنا)\b",
+    r"|\b(?:entschieden|beschlossen|wir wechseln|gewechselt|umgestiegen|haben uns für"
+    r"|haben [^.;]*(?:umgestellt|ersetzt|abgeschafft|verworfen)"
+    r"|(?:avons|a|ai) (?:décidé|choisi|adopté|abandonné|opté|remplacé|basculé|migré|changé)|(?:sommes|est) passée?s?"
+    r"|decidimos|decidido|decidió|decidí|elegimos|optamos|adoptamos|cambiamos|migramos|pasamos (?:de|a)|reemplazamos|abandonamos"
+    r"|(?:hemos|se ha|he) (?:elegido|cambiado|reemplazado|abandonado|pasado)|escolhemos|adotamos|mudamos (?:de|para)|trocamos"
+    r"|substituímos|(?:abbiamo|ho) (?:deciso|scelto|adottato|cambiato|sostituito|abbandonato)|siamo passati"
+    r"|решили|решено|решил|решила|выбрали|перешли|отказались|заменили|сменили|перенесли|zdecydowali(?:śmy)?|wybraliśmy|przeszliśmy"
+    r"|zrezygnowaliśmy|zamieniliśmy|besloten|gekozen|overgestapt|hebben [^.;]*vervangen|karar verdik|seçtik|geçtik|vazgeçtik|değiştirdik"
+    r"|memutuskan|beralih (?:dari|ke)|قررنا|اخترنا|اعتمدنا|انتقلنا|استبدلنا)\b",
+    re.IGNORECASE,
+)
+
+_IN_PASSING = re.compile(  # what stands before it in its clause
+    r"\b(?:if|when|whenever|once|before|after|until|unless|whether|why|how|should|could|would|never|not yet|wenn|falls|als|bevor|nachdem"
+    r"|ob|quand|avant|après|cuando|antes|después|quando|prima|dopo|если|когда|toen|voordat|nadat|jeśli|kiedy)\b[^,;:(—–]*$",
     re.IGNORECASE,
 )
 
@@ -115,3 +135,12 @@ def decides(text: str, words: frozenset[str] | None = None) -> bool:
     if words & _DECISION_WORDS and _DECIDES.search(text):
         return True
     return not text.isascii() and any(piece in text for piece in _DECISION_PIECES)
+
+
+def states(text: str) -> bool:
+    """Whether a sentence tells of a decision outright, not in passing: `when we moved` and `if it was dropped` decide nothing."""
+    if not text.isascii() and any(piece in text for piece in _DECISION_PIECES):
+        return True
+    if not words_in(text) & _DECISION_WORDS:
+        return False
+    return any(not _IN_PASSING.search(text, 0, found.start()) for found in _DECIDES.finditer(text))

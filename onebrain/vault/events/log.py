@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from onebrain.text import dates
 from onebrain.text.sentences import Kind, Sentence, plain, sentences
 from onebrain.vault.events import cues, reasons
-from onebrain.vault.events.reader import YEAR, Reader, heading_day, heading_day_above, own_day, stem_of
+from onebrain.vault.events.reader import YEAR, Reader, dated_sections, heading_day, leading_day, own_day, stem_of
 from onebrain.vault.events.record import DECISIONS_HEADING
 from onebrain.vault.events.table import decision_rows
-from onebrain.vault.note import Event, EventKind, Note, Section, Source
+from onebrain.vault.note import Event, EventKind, Section, Source
 
 MOST_TEXT = 20_000  # characters of one section that are read for bullets and sentences
 CHANGELOG_BULLETS = 40
@@ -19,16 +19,24 @@ SHORTEST = 35  # characters; a shorter sentence (`Confirmed fix.`) tells nothing
 
 _LOGS = {Source.SESSION, Source.CHECKPOINT, Source.PAUSE}
 _DATED_SOURCES = {*_LOGS, Source.DAILY}
+_TOLD_BY_TITLE = {Source.MEMORY, Source.MEMORY_NOTE, Source.CARD}
 _DATED_TYPE = {"meeting", "meetings", "journal", "log", "worklog", "standup", "retro", "retrospective", "minutes", "daily"}
 _MEMORY_TYPES = {"project", "decision", "context", "dev"}
 _OPEN_TASK = re.compile(r"^[\s>]*(?:[-+*]|\d+[.)])\s+\[ \]")
+_YEAR_ALONE = re.compile(r"(?<![\w.,/-])((?:19|20)\d\d)(?![\w/-]|[.,]\d)")
+_ANOTHER_DAY = re.compile(
+    r"\b(?:yesterday|tomorrow|ago|last (?:week|month|quarter|year|spring|summer|autumn|fall|winter)|originally|gestern|vorher|damals|hier"
+    r"|autrefois|ayer|hace|ontem|ieri|вчера|раньше|dün)\b|昨日|昨天|去年|어제|작년|เมื่อวาน|ปีที่แล้ว",
+    re.IGNORECASE,
+)
 _BLANK = re.compile(r"\n[ \t]*\n\s*")
 _REASON_LEAD = re.compile(
     r"^\W*(?:why|reason|rationale|because|context|grund|begründung|raison|motivo|razón|причина|理由|原因|เหตุผล)\b\W*", re.IGNORECASE
 )
-_VERSION_HEADING = re.compile(r"^\W*(?:[\w.-]+\s+){0,2}v?\d+(?:\.\d+)+\S*", re.IGNORECASE)
+_VERSION_HEADING = re.compile(r"^\W*(?:[\w.-]+\s+){0,2}(?:v\d+(?:\.\d+)*|\d+(?:\.\d+)+)\S*", re.IGNORECASE)
 _GROUP_HEADING = re.compile(
-    r"\W*(?:added|changed|fixed|removed|deprecated|security|features?|bug ?fixes|improvements|breaking(?: changes)?|other|misc|docs?)\W*",
+    r"\W*(?:added|new|changed|changes|improved|fixed|removed|deprecated|security|features?|bug ?fixes|improvements|breaking(?: changes)?"
+    r"|other|misc|docs?)\W*",
     re.IGNORECASE,
 )
 
@@ -36,23 +44,25 @@ _GROUP_HEADING = re.compile(
 def log_entries(reader: Reader) -> Iterator[Event]:
     note = reader.note
     yielded = False
-    for section in note.sections:
-        for event in _section_events(reader, section):
+    sections = list(dated_sections(reader))
+    for section, day in sections:
+        for event in _section_events(reader, section, day or note.date):
             yielded = yielded or event.kind is EventKind.SESSION
             yield event
     yield from _memory(reader)
-    if not yielded and _speaks_of_its_day(note):
-        for section in note.sections:
-            yield from _deciding(reader, section)
+    if not yielded and note.source not in _TOLD_BY_TITLE:
+        own = note.date if _speaks_of_its_day(reader) else None
+        for section, day in sections:
+            yield from _deciding(reader, section, day or own)
 
 
-def _section_events(reader: Reader, section: Section) -> Iterator[Event]:
+def _section_events(reader: Reader, section: Section, day: str | None) -> Iterator[Event]:
     path = section.heading_path
     listed = any(DECISIONS_HEADING.match(heading) for heading in path[-2:])
     if "|" in section.text:
         yield from decision_rows(reader, section, listed)
     if listed:
-        yield from _bullets(reader, section, required=False)
+        yield from _bullets(reader, section, day)
         return
     if not section.text or reader.note.source in _LOGS:
         return
@@ -60,7 +70,7 @@ def _section_events(reader: Reader, section: Section) -> Iterator[Event]:
         yield dated_entry(reader, section, dated[0] or "", dated[1])
     elif YEAR.search(section.text):
         for part in _dated_parts(section):
-            yield from _bullets(reader, part, required=True)
+            yield from _bullets(reader, part, None, required=True)
             yield from _dated_sentences(reader, part)
 
 
@@ -75,11 +85,11 @@ def dated_entry(reader: Reader, section: Section, iso: str, what: str) -> Event:
     return Event(iso, what, reason.text if reason else None, line, reason.line if reason else line, heading, EventKind.DAILY)
 
 
-def _bullets(reader: Reader, section: Section, *, required: bool) -> Iterator[Event]:
-    """List items as decisions. `required`: an item counts only if it begins with a day and tells of a decision or its reason."""
+def _bullets(reader: Reader, section: Section, above: str | None, *, required: bool = False) -> Iterator[Event]:
+    """List items as decisions, of the day they begin with, else of the one above. `required`: an item counts only if it begins with a
+    day and tells of a decision or its reason."""
     heading = section.heading_path[-1] if section.heading_path else ""
     kind = EventKind.SESSION if reader.note.source in _LOGS or not required else EventKind.DAILY
-    above = None if required else heading_day_above(reader, section) or reader.note.date
     lines = section.text.split("\n")
     for group in list_items(section.text):
         first = group[0]
@@ -164,27 +174,58 @@ def _dated_sentences(reader: Reader, section: Section) -> Iterator[Event]:
             yield Event(found[0].iso, sentence.text, sentence.text, line, line, heading, EventKind.DAILY)
 
 
-def _speaks_of_its_day(note: Note) -> bool:
-    """Whether the note's date is the day its sentences speak of (a log, a diary, minutes), not just the day it was made."""
+def _speaks_of_its_day(reader: Reader) -> bool:
+    """Whether the note's date is the day its sentences speak of, not just the day it was made: the note says so, or is a log, a diary,
+    minutes."""
+    note = reader.note
     if note.date is None:
         return False
     words = {note.type.casefold() if note.type else "", *(tag.casefold() for tag in note.tags)}
-    return note.source in _DATED_SOURCES or dates.day_in_name(stem_of(note.path)) == note.date or bool(words & _DATED_TYPE)
+    if note.source in _DATED_SOURCES or dates.day_in_name(stem_of(note.path)) == note.date or words & _DATED_TYPE:
+        return True
+    of_a_section = any(section.level > 1 and section.line_start <= reader.dated_line <= section.line_end for section in note.sections)
+    return reader.speaks and not of_a_section
 
 
-def _deciding(reader: Reader, section: Section) -> Iterator[Event]:
-    heading = section.heading_path[-1] if section.heading_path else ""
-    iso = heading_day_above(reader, section) or reader.note.date
-    if iso is None or not cues.may_decide(section.text):
+def _deciding(reader: Reader, section: Section, above: str | None) -> Iterator[Event]:
+    """Sentences that tell of a decision or a change, of the day their paragraph begins with, else of the one above."""
+    if not cues.may_decide(section.text) or not (above or YEAR.search(section.text)):
         return
-    for sentence in sentences(section.text[:MOST_TEXT]):
-        if sentence.kind not in (Kind.PROSE, Kind.ITEM) or sentence.text.endswith(("?", "？")) or not cues.decides(sentence.text):
+    heading = section.heading_path[-1] if section.heading_path else ""
+    if reader.note.source not in _LOGS and section.level > 1 and all(heading_day(heading, reader)):
+        return  # the entry of this heading tells it
+    text = section.text[:MOST_TEXT]
+    found, day, end = sentences(text), None, 0
+    for sentence, after in zip(found, [*found[1:], None], strict=False):
+        if _BLANK.search(text, end, sentence.start) or sentence.kind is Kind.ITEM:
+            day = None
+        day, end = leading_day(sentence.text, reader) or day, sentence.end
+        iso = day or above
+        if iso is None or not _states(sentence, iso) or dates.find_dates(sentence.text, reader.order):
             continue
-        own = dates.find_dates(sentence.text, reader.order)
+        reason = sentence if cues.explains(sentence.text) else after if after and _explains(text, sentence, after) else None
+        if reason is None and reasons.size(sentence.text) < SHORTEST:
+            continue
         line = section.line_start + sentence.line_offset
-        reason = sentence.text if cues.explains(sentence.text) else None
-        if not own and len(sentence.text) >= SHORTEST:
-            yield Event(iso, sentence.text, reason, line, line, heading, EventKind.DAILY)
+        at = section.line_start + reason.line_offset if reason else line
+        yield Event(iso, sentence.text, reason.text if reason else None, line, at, heading, EventKind.DAILY)
+
+
+def _states(sentence: Sentence, iso: str) -> bool:
+    """Whether a sentence tells of a decision as of a day: no question, no aside (`when we moved`), no word of another year or day."""
+    text = sentence.text
+    if sentence.kind not in (Kind.PROSE, Kind.ITEM) or text.endswith(("?", "？")) or not cues.states(text):
+        return False
+    return all(year == iso[:4] for year in _YEAR_ALONE.findall(text)) and not _ANOTHER_DAY.search(text)
+
+
+def _explains(text: str, sentence: Sentence, after: Sentence) -> bool:
+    """Whether the sentence behind one that decides, in the same paragraph or item, gives its reason."""
+    if after.kind not in (Kind.PROSE, Kind.ITEM) or not cues.explains(after.text) or cues.decides(after.text):
+        return False
+    lines = text.split("\n")
+    begins = _begins_item(lines, after, sentence) and _indent(lines, after) <= _indent(lines, sentence)
+    return not begins and not _BLANK.search(text, sentence.end, after.start)
 
 
 def _memory(reader: Reader) -> Iterator[Event]:
@@ -207,15 +248,17 @@ def _memory(reader: Reader) -> Iterator[Event]:
         return
 
 
-def changelog_entries(reader: Reader) -> Iterator[Event]:
-    """Entries under dated headings: `## [1.2.0] - 2024-05-01` with bullets, `## 2024-05-01` with `### [feat]: title` below."""
-    for section in reader.note.sections:
-        iso = heading_day_above(reader, section)
+def changelog_entries(reader: Reader, *, one_release: bool = False) -> Iterator[Event]:
+    """Entries under dated headings: `## [1.2.0] - 2024-05-01` with bullets, `## 2024-05-01` with `### [feat]: title` below. Where a file
+    holds `one_release`, its own date stands above all."""
+    of_release = reader.note.date if one_release and _speaks_of_its_day(reader) else None
+    for section, day in dated_sections(reader):
+        iso = day or of_release
         own = section.heading_path[-1] if section.heading_path else ""
         if iso is None:
             continue
         rest = heading_day(own, reader)[1]
-        if rest and not _VERSION_HEADING.match(rest) and not _GROUP_HEADING.fullmatch(rest) and section.text:
+        if day and rest and not _VERSION_HEADING.match(rest) and not _GROUP_HEADING.fullmatch(rest) and section.text:
             yield _changed(reader, section, iso, rest)
             continue
         for group in list(list_items(section.text))[:CHANGELOG_BULLETS]:

@@ -83,6 +83,11 @@ def best_of(found: Iterable[Sentence], first_line: int, heading: str, title: str
     return max(scored, key=lambda reason: (reason.score, -reason.line)) if scored else None
 
 
+def size(text: str) -> int:
+    """Characters, those of dense scripts counted twice."""
+    return len(text) if text.isascii() else len(text) + sum(1 for char in text if char > "\u2e7f")
+
+
 def heading_weight(section: Section) -> float:
     """How likely the reason stands under this heading. A sub-section without a telling heading takes part of its parent's weight."""
     if not section.heading_path:
@@ -124,14 +129,14 @@ def _score(sentence: Sentence, position: int, topic: frozenset[str], trust: floa
     """`trust` scales the cue words: under a heading that promises no reasons, `in order to` mostly tells how something works."""
     text = sentence.text
     words = cues.words_in(text)
-    size = len(text) if text.isascii() else len(text) + sum(1 for char in text if char > "\u2e7f")
+    chars = size(text)
     score = (2.2 if cues.explains(text, words) else 0.0) * trust
     score += min(cues.hints(text, words), 3) * 0.4 * trust
     score += 0.7 if cues.decides(text, words) else 0.0
     score += min(len(topic & _stems(words)), 3) * 0.5
     score -= min(position, 12) * 0.12
-    score -= 2.0 if size < 30 else 0.8 if size < 50 else 0.0
-    score -= 1.5 if size > 420 else 0.5 if size > 300 else 0.0
+    score -= 2.0 if chars < 30 else 0.8 if chars < 50 else 0.0
+    score -= 1.5 if chars > 420 else 0.5 if chars > 300 else 0.0
     score -= 6.0 if text.endswith((":", ";", "：", "including", "include")) else 0.0  # the reason itself comes after
     score -= 1.2 if text.endswith(("?", "？")) else 0.0
     score -= 0.5 if _DANGLING.match(text) else 0.0
