@@ -123,7 +123,7 @@ class Decision(BaseModel):
 
 
 class Cite(BaseModel):
-    """The `n`th quote (of `answer`, or of `chain`), counted from 1, and where it stands."""
+    """The `n`th quote (of `chain`, then of `answer`), counted from 1, and where it stands."""
 
     n: int
     file: str
@@ -154,7 +154,8 @@ class Found(BaseModel):
 
 
 class Reasons(BaseModel):
-    """Decisions, oldest first. Without dated decisions the chain is empty and `answer` and `results` hold what was found."""
+    """Decisions, oldest first; where none of them gives a reason, `answer` holds what does. Without dated decisions the chain is empty and
+    `answer` and `results` hold what was found."""
 
     query: str
     verdict: str

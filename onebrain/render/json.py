@@ -137,7 +137,7 @@ def _quote(quoted: Quote) -> Data:
 
 
 def _worded(sentence: Worded, report: Report) -> Data:
-    """`n` counts the sentences of the answer, or the links of the chain, from 1: two of them may stand in one line."""
+    """`n` counts the links of the chain and then the sentences of the answer, from 1: two of them may stand in one line."""
     cites = [(n, report.quoted[n - 1]) for n in sentence.cites]
     return {"text": sentence.text, "cites": [{"n": n, "path": of.path, "heading": of.heading, "line": of.line} for n, of in cites]}
 

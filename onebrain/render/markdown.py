@@ -16,12 +16,12 @@ def answer(report: Report, *, everything: bool = False) -> str:
     """The composed answer; see `text.answer`."""
     shown = report.hits if everything else report.sources
     if report.mode is Mode.WHY and report.chain:
-        blocks = ["🕐 **Decision chain** (chronological):", _chain(report.chain)]
-        blocks += [*_worded(report.synthesis, report.chain), _files(report.chain)]
+        blocks = ["🕐 **Decision chain** (chronological):", _chain(report.chain), *([_direct(report.answer)] if report.answer else ())]
+        blocks += [*_worded(report.synthesis, report.quoted), _files(report.quoted)]
     elif report.verdict is Verdict.NONE:
         blocks = [no_match(escape(report.query))]
     else:
-        blocks = [_direct(report.answer), *_worded(report.synthesis, report.answer)] if report.answer else []
+        blocks = [_direct(report.answer), *_worded(report.synthesis, report.quoted)] if report.answer else []
     if shown and (everything or not (report.chain or report.verdict is Verdict.NONE)):
         blocks.append("\n".join(_sources(shown)))
     blocks += [f"> {escape(note)}" for note in report.notes]
@@ -75,5 +75,5 @@ def _row(link: ChainLink) -> str:
     return f"| {link.date} | {escape(link.event)}{superseded} | {quote}({cited}) |"
 
 
-def _files(chain: Sequence[ChainLink]) -> str:
-    return "📚 **Sources:** " + ", ".join(dict.fromkeys(code(link.path) for link in chain))
+def _files(quoted: Sequence[Quote | ChainLink]) -> str:
+    return "📚 **Sources:** " + ", ".join(dict.fromkeys(code(quote.path) for quote in quoted))

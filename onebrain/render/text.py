@@ -30,7 +30,8 @@ def answer(report: Report, style: Style = PLAIN, *, everything: bool = False, ex
     """The composed answer. `everything` lists all hits, weak ones too (`--all`); `explain` adds where the scores come from."""
     shown = report.hits if everything else report.sources
     if report.mode is Mode.WHY and report.chain:
-        blocks = [_chain(report.chain, style), *_worded(report.synthesis, report.chain, ()), _chain_sources(report.chain)]
+        blocks = [_chain(report.chain, style), *([_direct(report.answer, ())] if report.answer else ())]
+        blocks += [*_worded(report.synthesis, report.quoted, ()), _quoted_sources(report)]
         if everything:
             blocks.append(_candidates(shown, style))
     elif report.verdict is Verdict.NONE:
@@ -39,7 +40,7 @@ def answer(report: Report, style: Style = PLAIN, *, everything: bool = False, ex
             blocks.append(_candidates(shown, style))
     else:
         blocks = [_direct(report.answer, shown)] if report.answer else []
-        blocks += _worded(report.synthesis, report.answer, shown)
+        blocks += _worded(report.synthesis, report.quoted, shown)
         if shown:
             blocks.append(_sources(shown, style))
     if report.notes:
@@ -138,8 +139,8 @@ def _link(link: ChainLink, style: Style) -> str:
     return f"  {style.bold(one_line(link.date))} · {event}{quote}{superseded}"
 
 
-def _chain_sources(chain: Sequence[ChainLink]) -> str:
-    return "📚 Sources: " + ", ".join(dict.fromkeys(one_line(link.path) for link in chain))
+def _quoted_sources(report: Report) -> str:
+    return "📚 Sources: " + ", ".join(dict.fromkeys(one_line(quoted.path) for quoted in report.quoted))
 
 
 def listing(report: Report, style: Style = PLAIN, *, explain: bool = False) -> str:

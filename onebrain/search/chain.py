@@ -37,6 +37,7 @@ _AKIN_POOL = 100  # passages among which those are sought
 _HOPS = 3  # steps along "supersedes"
 _LONGEST = 12  # links of a chain
 _RANK_SCALE = 5  # a reciprocal rank of 5/(5 + rank)
+_CHANGELOG_OWN = 0.6  # of the question's weight that a changelog's bullet itself must hold: what else a release brought is another matter
 _SAME_WORDS = 0.6  # share of the shorter telling's words that the other has too
 _SAME_TEXT = 0.35  # the same with the reasons, of which less need be alike
 _REPLACES = (LinkKind.SUPERSEDES, LinkKind.SUPERSEDED_BY)
@@ -91,7 +92,8 @@ def considered(library: Library, pool: Pool) -> list[Option]:
     ]
     of_lead = [event for story, event, _ in told if story.features["leads"]]
     lead = max(of_lead, key=lambda event: (words.share(event.what, event.reason or ""), -event.line), default=None)
-    return [Option(event, story, part, _of_part(event, story, lead, words, pool) if part else {}) for story, event, part in told]
+    options = [Option(event, story, part, _of_part(event, story, lead, words, pool) if part else {}) for story, event, part in told]
+    return [o for o in options if o.event.kind is not EventKind.CHANGELOG or o.features["own"] >= _CHANGELOG_OWN]
 
 
 def judge(options: Sequence[Option], weights: Weights) -> list[Option]:
@@ -287,7 +289,8 @@ def _told_in_part(group: Sequence[Option]) -> bool:
 
 
 def _decisions(options: Sequence[Option]) -> list[list[Option]]:
-    """Same day and same words, or the same words in the reasons: one decision. Two records are two decisions, whatever they say."""
+    """Same day and same words, or the same words in the reasons: one decision. Two records are two decisions, whatever they say. What two
+    changelogs tell in the very same words is one change, of the earlier day: a release often repeats those before it."""
     groups: list[list[Option]] = []
     for option in sorted(options, key=_telling):
         same = next((group for group in groups if any(_same(option, other) for other in group)), None)
@@ -295,16 +298,19 @@ def _decisions(options: Sequence[Option]) -> list[list[Option]]:
     return groups
 
 
-def _telling(option: Option) -> tuple[bool, bool, bool, int, float, str, int]:
-    """Sorts the best telling first: current before outdated, with a reason, a session log before its checkpoint."""
+def _telling(option: Option) -> tuple[bool, bool, bool, int, str, float, str, int]:
+    """Sorts the best telling first: current before outdated, with a reason, a session log before its checkpoint, the earlier day."""
     event, note = option.event, option.story.note
     outdated = option.part and (note.status in _STALE or note.source is Source.ARCHIVE)
     copied, kind = note.source is Source.CHECKPOINT, _BEST_TOLD.index(event.kind)
-    return outdated, event.reason is None, copied, kind, -option.belongs, note.path, event.line
+    day = event.date if event.kind is EventKind.CHANGELOG else ""
+    return outdated, event.reason is None, copied, kind, day, -option.belongs, note.path, event.line
 
 
 def _same(one: Option, other: Option) -> bool:
     a, b = one.event, other.event
+    if a.kind is b.kind is EventKind.CHANGELOG and _terms(a.what) == _terms(b.what):
+        return True
     if a.date != b.date or not (one.part or other.part):
         return False
     if _overlap(_terms(a.what), _terms(b.what)) >= _SAME_WORDS:

@@ -127,7 +127,8 @@ class IndexState:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The whole answer to one question. `hits` are all hits in order; `sources` the few that are shown with the answer."""
+    """The whole answer to one question. `hits` are all hits in order; `sources` the few that are shown with the answer. A `chain` has an
+    `answer` beside it only where none of its links gives a reason and a sentence does."""
 
     query: str
     mode: Mode
@@ -144,8 +145,8 @@ class Report:
 
     @property
     def quoted(self) -> tuple[Quote | ChainLink, ...]:
-        """What the question was answered with, in order: the links of a chain, else the sentences of an answer."""
-        return self.chain or self.answer
+        """What the question was answered with, in order: the links of a chain, then the sentences of an answer."""
+        return (*self.chain, *self.answer)
 
     @property
     def paths(self) -> frozenset[str]:

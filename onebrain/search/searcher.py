@@ -25,6 +25,7 @@ from onebrain.search.reading import LONGEST_QUESTION, Reading, read
 from onebrain.search.report import POSSIBLE, Band, ChainLink, Hit, IndexState, Mode, Quote, Report, Stage, StageStatus
 from onebrain.search.snippet import passage
 from onebrain.text.identifiers import is_precise
+from onebrain.vault.events.cues import explains
 from onebrain.vault.library import Library, NoteRecord
 from onebrain.vault.note import Source
 
@@ -211,9 +212,11 @@ class Searcher:
             if not chain:
                 found = "The decisions couldn't be read" if stage.status is StageStatus.FAILED else stage.reason
                 notes.append(f"{found}; answered as a what-question.")
-        if request.legs is Legs.HYBRID and not chain:
+        if request.legs is Legs.HYBRID and not any(explains(link.quote) for link in chain):
             quotes, stage = legs.attempt("answer", lambda: self._quotes(pool, hits[:LISTED]), quotes)  # no others with `--all`
             stages.append(stage)
+            if chain:  # none of its links gives a reason: what does is shown with it
+                quotes = tuple(quote for quote in quotes if explains(quote.text))
         below = [hit.rerank_score for hit in hits if hit.rerank_score is not None and hit.rerank_score < POSSIBLE]
         limit = len(hits) if request.everything else max(1, request.limit)
         listing = request.legs is not Legs.HYBRID

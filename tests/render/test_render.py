@@ -283,7 +283,7 @@ def test_an_answer_in_markdown() -> None:
 
 def test_a_chain_in_markdown_is_a_table() -> None:
     chain = (LINK, replace(LINK, date="2026-04-19", event="dropped", quote="", path="x|`y`.md", superseded_by="z.md"))
-    assert markdown.answer(replace(REPORT, mode=Mode.WHY, chain=chain)) == (
+    assert markdown.answer(replace(REPORT, mode=Mode.WHY, answer=(), chain=chain)) == (
         "🕐 **Decision chain** (chronological):\n"
         "\n"
         "| Date | Event | Rationale |\n"
@@ -293,6 +293,20 @@ def test_a_chain_in_markdown_is_a_table() -> None:
         "\n"
         "📚 **Sources:** `a b.md`, `` x|`y`.md ``\n"
     )
+
+
+def test_the_sentence_that_explains_a_chain_stands_below_it() -> None:
+    report = replace(REPORT, mode=Mode.WHY, answer=(OTHER,), chain=(LINK,), synthesis=Synthesis("llama", (Worded("Two.", (2,)),)))
+    assert text.answer(report).split("\n\n")[1:] == [
+        "📌 Three. (gone.md:7)",
+        f"✍️  In other words ({WRITTEN_BY.replace('llama at home', 'llama')}):\n  Two. (gone.md:7)",
+        "📚 Sources: a b.md, gone.md\n",
+    ]
+    assert markdown.answer(report).split("\n\n")[2::2] == ["📌 Three. (`gone.md:7`)", "📚 **Sources:** `a b.md`, `gone.md`\n"]
+    data = report_data(report, CONFIG)
+    assert data["chain"] and data["answer"] and data["synthesis"] == {
+        "by": "llama", "sentences": [{"text": "Two.", "cites": [{"n": 2, "path": "gone.md", "heading": "", "line": 7}]}]
+    }  # fmt: skip
 
 
 def test_nothing_in_markdown() -> None:

@@ -273,3 +273,68 @@ def test_a_question_in_another_language_is_answered_by_meaning(tmp_path: Path) -
 def test_a_vault_without_decisions_has_no_chain(tmp_path: Path) -> None:
     library = MemoryLibrary(tmp_path, {"Tea.md": "# Tea\n\nGreen tea steeps for two minutes.\n"})
     assert chain(library, "why does green tea steep for two minutes?") == ()
+
+
+# Changelogs and dated notes
+
+CHANGES = """# Changelog
+
+## [2.0.0] - 2026-05-01
+
+### Changed
+
+- Renamed the option `--fast` to `--quick`.
+- Renamed the option `--out` to `--target`.
+- Switched the cache from Redis to SQLite.
+- Exports are written as UTF-8.
+
+### Removed
+
+- Removed the telemetry module.
+- Removed the old importer.
+
+## [1.4.0] - 2026-01-20
+
+- Added the cache in Redis.
+- Fixed the crash on empty exports.
+"""
+HOSTING = """---
+created: 2025-11-01
+---
+# Hosting
+
+## 2026-01-15
+
+Switched from Hetzner to OVH because the Falkenstein outage took us down for six hours.
+
+## 2026-05-20
+
+Moved back from OVH to Hetzner. The reason: OVH support needed four days for a disk.
+"""
+OTHERS = {"knowledge/Tea.md": "# Tea\n\nGreen tea steeps for two minutes.\n", "01-projects/Hosting.md": HOSTING, "CHANGELOG.md": CHANGES}
+
+
+@pytest.mark.parametrize(
+    ("question", "told"),
+    [
+        ("why was the telemetry module removed?", ["Removed the telemetry module."]),
+        ("why is the cache in SQLite and not in Redis?", ["Added the cache in Redis.", "Switched the cache from Redis to SQLite."]),
+        ("why was the option --fast renamed?", ["Renamed the option --fast to --quick."]),
+        ("why are the orders kept in Postgres?", ["Postgres for orders"]),
+    ],
+)
+def test_of_a_release_only_the_bullet_about_the_question_is_told(tmp_path: Path, question: str, told: list[str]) -> None:
+    assert [link.event for link in chain(MemoryLibrary(tmp_path, ORDERS | OTHERS), question)] == told
+
+
+def test_an_ordinary_note_with_dated_headings_tells_its_story(tmp_path: Path) -> None:
+    links = chain(MemoryLibrary(tmp_path, ORDERS | OTHERS), "why did we move from OVH back to Hetzner?")
+    assert [(link.date, link.line) for link in links] == [("2026-01-15", 8), ("2026-05-20", 12)]
+    assert links[1].quote == "The reason: OVH support needed four days for a disk."
+
+
+def test_a_change_that_two_releases_tell_in_the_same_words_is_one() -> None:
+    first = option("v3.1-beta", "2026-05-28", "Removed the spinner", 0.8, EventKind.CHANGELOG)
+    again = option("v3.1", "2026-06-15", "Removed the spinner", 0.9, EventKind.CHANGELOG)
+    assert shown(again, first) == ["v3.1-beta"]
+    assert shown(replace(again, event=replace(again.event, kind=EventKind.SESSION)), first) == ["v3.1", "v3.1-beta"]

@@ -151,6 +151,29 @@ def test_a_literal_match_is_never_hidden(library: MemoryLibrary) -> None:
         assert report.verdict is not Verdict.NONE, text
 
 
+CHANGES = """# Changelog
+
+## [2.0.0] - 2026-05-01
+
+- Removed the telemetry module.
+- Removed the old importer.
+- Exports are written as UTF-8.
+"""
+TELEMETRY = "# Telemetry\n\nThe telemetry module was removed because two security reviews failed on it.\n"
+
+
+def test_a_chain_without_a_reason_is_told_with_the_sentence_that_gives_it(tmp_path: Path) -> None:
+    report = ask(MemoryLibrary(tmp_path, NOTES | {"CHANGELOG.md": CHANGES, "notes/Telemetry.md": TELEMETRY}), "why was telemetry removed?")
+    assert [link.event for link in report.chain] == ["Removed the telemetry module."]
+    assert [(quote.path, quote.line) for quote in report.answer] == [("notes/Telemetry.md", 3)]
+    assert report.quoted == (*report.chain, *report.answer)
+
+
+def test_a_chain_with_a_reason_stands_alone(library: MemoryLibrary) -> None:
+    report = ask(library, "why did we drop Kafka for events?")
+    assert report.chain and report.answer == ()
+
+
 def test_grep_runs_only_when_called_for_and_says_why(library: MemoryLibrary) -> None:
     def stage(report: Report) -> tuple[StageStatus, str | None]:
         found = next(s for s in report.stages if s.name == "grep")
