@@ -19,11 +19,14 @@ from typing import TypeAlias
 
 import numpy as np
 
+from onebrain.search.answer import LONGEST
 from onebrain.search.evidence import Candidate, Pool, probability, rank_score
 from onebrain.search.evidence import names_in as names_in
 from onebrain.search.filters import allowed
-from onebrain.search.report import POSSIBLE, ChainLink
+from onebrain.search.report import POSSIBLE, Band, ChainLink, Hit, Quote
 from onebrain.text import analysis
+from onebrain.text.sentences import Kind, plain, sentences
+from onebrain.vault.events.cues import explains
 from onebrain.vault.library import Library, NoteRecord, WordQuery
 from onebrain.vault.note import Event, EventKind, LinkKind, Source, Status
 
@@ -38,6 +41,7 @@ _HOPS = 3  # steps along "supersedes"
 _LONGEST = 12  # links of a chain
 _RANK_SCALE = 5  # a reciprocal rank of 5/(5 + rank)
 _CHANGELOG_OWN = 0.6  # of the question's weight that a changelog's bullet itself must hold: what else a release brought is another matter
+_HALF = 0.5  # of the question's weight, that a sentence beside a chain holds together with its heading and title
 _SAME_WORDS = 0.6  # share of the shorter telling's words that the other has too
 _SAME_TEXT = 0.35  # the same with the reasons, of which less need be alike
 _REPLACES = (LinkKind.SUPERSEDES, LinkKind.SUPERSEDED_BY)
@@ -73,6 +77,30 @@ def build_chain(library: Library, pool: Pool, weights: Weights | None = None) ->
     ordered = sorted(decisions, key=lambda told: (told[0].event.date, told[0].story.note.path, told[0].event.line))
     notes = library.notes()
     return tuple(_link(told, notes) for told in ordered)
+
+
+def gives_reason(chain: Iterable[ChainLink]) -> bool:
+    """Whether any link says why."""
+    return any(explains(link.quote) for link in chain)
+
+
+def explanation(library: Library, pool: Pool, hits: Iterable[Hit]) -> tuple[Quote, ...]:
+    """The sentence of a confident hit that gives a reason and holds most of the question's words, where its note holds half of them: what
+    is shown beside a chain that gives none."""
+    confident = {hit.chunk_id: hit for hit in hits if hit.band is Band.CONFIDENT and hit.status not in _STALE}
+    words, found = _Words(pool), []
+    for id_, chunk in library.chunks(list(confident)).items():
+        hit = confident[id_]
+        for sentence in sentences(chunk.text):
+            text = " ".join(plain(sentence.text).split())
+            if sentence.kind not in (Kind.PROSE, Kind.ITEM) or len(text) > LONGEST or not explains(text):
+                continue
+            own = words.share(text)
+            if own and words.share(text, hit.heading_path, hit.title) >= _HALF:
+                heading = chunk.heading_path.rpartition(" > ")[2] or hit.title
+                found.append((own, hit.score, Quote(text, chunk.path, heading, chunk.line_start + sentence.line_offset)))
+    best = min(found, key=lambda f: (-f[0], -f[1], f[2].path, f[2].line), default=None)
+    return (best[2],) if best else ()
 
 
 def considered(library: Library, pool: Pool) -> list[Option]:

@@ -14,7 +14,7 @@ from onebrain.models.ports import Embedder, HydeWriter, Reranker
 from onebrain.search import bands, evidence, legs
 from onebrain.search.answer import answer
 from onebrain.search.calibration import shipped
-from onebrain.search.chain import build_chain
+from onebrain.search.chain import build_chain, explanation, gives_reason
 from onebrain.search.evidence import Candidate, Pool
 from onebrain.search.filters import allowed as paths_allowed
 from onebrain.search.filters import unmatched
@@ -25,7 +25,6 @@ from onebrain.search.reading import LONGEST_QUESTION, Reading, read
 from onebrain.search.report import POSSIBLE, Band, ChainLink, Hit, IndexState, Mode, Quote, Report, Stage, StageStatus
 from onebrain.search.snippet import passage
 from onebrain.text.identifiers import is_precise
-from onebrain.vault.events.cues import explains
 from onebrain.vault.library import Library, NoteRecord
 from onebrain.vault.note import Source
 
@@ -212,11 +211,10 @@ class Searcher:
             if not chain:
                 found = "The decisions couldn't be read" if stage.status is StageStatus.FAILED else stage.reason
                 notes.append(f"{found}; answered as a what-question.")
-        if request.legs is Legs.HYBRID and not any(explains(link.quote) for link in chain):
-            quotes, stage = legs.attempt("answer", lambda: self._quotes(pool, hits[:LISTED]), quotes)  # no others with `--all`
+        if request.legs is Legs.HYBRID and not gives_reason(chain):
+            listed = hits[:LISTED]  # no others with `--all`
+            quotes, stage = legs.attempt("answer", lambda: self._quotes(pool, listed, beside=bool(chain)), quotes)
             stages.append(stage)
-            if chain:  # none of its links gives a reason: what does is shown with it
-                quotes = tuple(quote for quote in quotes if explains(quote.text))
         below = [hit.rerank_score for hit in hits if hit.rerank_score is not None and hit.rerank_score < POSSIBLE]
         limit = len(hits) if request.everything else max(1, request.limit)
         listing = request.legs is not Legs.HYBRID
@@ -241,8 +239,9 @@ class Searcher:
         missing = "No decision about this scores enough" if told else "No dated decisions about this were found"
         return chain, Stage("chain", StageStatus.RAN, None if chain else missing, hits=len(chain))
 
-    def _quotes(self, pool: Pool, hits: tuple[Hit, ...]) -> tuple[tuple[Quote, ...], Stage]:
-        quotes = answer(self._library, pool, hits, self._models.embedder)
+    def _quotes(self, pool: Pool, hits: tuple[Hit, ...], *, beside: bool) -> tuple[tuple[Quote, ...], Stage]:
+        """The answer; `beside` a chain only what gives the reason that it lacks."""
+        quotes = explanation(self._library, pool, hits) if beside else answer(self._library, pool, hits, self._models.embedder)
         return quotes, Stage("answer", StageStatus.RAN, hits=len(quotes))
 
 

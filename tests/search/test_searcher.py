@@ -159,7 +159,7 @@ CHANGES = """# Changelog
 - Removed the old importer.
 - Exports are written as UTF-8.
 """
-TELEMETRY = "# Telemetry\n\nThe telemetry module was removed because two security reviews failed on it.\n"
+TELEMETRY = "# Telemetry\n\nWas telemetry removed? The telemetry module was removed because two security reviews failed on it.\n"
 
 
 def test_a_chain_without_a_reason_is_told_with_the_sentence_that_gives_it(tmp_path: Path) -> None:
