@@ -19,11 +19,11 @@ from typing import TypeAlias
 
 import numpy as np
 
-from onebrain.search.answer import LONGEST
 from onebrain.search.evidence import Candidate, Pool, probability, rank_score
 from onebrain.search.evidence import names_in as names_in
 from onebrain.search.filters import allowed
 from onebrain.search.report import POSSIBLE, Band, ChainLink, Hit, Quote
+from onebrain.search.statements import LONGEST
 from onebrain.text import analysis
 from onebrain.text.sentences import Kind, plain, sentences
 from onebrain.vault.events.cues import explains
@@ -218,7 +218,7 @@ class _Ties:
             "replacing": max((self.scores.get(other, 0.0) for other in _replaced(note)), default=0.0),
             "proof": proof,
             "beaten": self.proof - proof,
-            "cover": best.features.get("cover_note", 0.0) if best else 0.0,
+            "cover": best.features.get("cover_near", 0.0) if best else 0.0,
         }
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -24,6 +23,7 @@ from onebrain.search.reading import Reading
 from onebrain.search.report import CONFIDENT, POSSIBLE, Mode
 from onebrain.text import analysis, identifiers
 from onebrain.text.languages import language_of
+from onebrain.vault.chunk import says_nothing
 from onebrain.vault.library import NoteRecord
 from onebrain.vault.note import Chunk, Source, Status
 
@@ -35,7 +35,10 @@ _UNSETTLED = CONFIDENT - 0.01
 _NAMED_GAIN = 5.0  # more than all fitted weights together
 _STALE_LOSS = 0.25  # of the score: about the distance between a first and a third hit
 _CAPITALISED = re.compile(r"(?<=[^.!?¿¡\s]\s)[A-ZÀ-ÞА-ЯΑ-Ω][\w'’.-]*")
-_ADJACENCY_POOL = 30  # passages, best by words first, whose text is read for neighbouring words
+_READ_CLOSELY = 30  # passages, best by words first, whose text is read for words that stand together
+_TIGHT = 25  # words that are about a sentence
+_AROUND = 2  # passages before and after one that speak for it
+_CROWD = 3  # neighbours among the closest that say all that they can
 _LANGUAGE_SAMPLE = 400
 _HISTORY = frozenset({Source.SESSION, Source.CHECKPOINT, Source.PAUSE, Source.DECISION, Source.MEMORY_NOTE, Source.MEMORY})
 
@@ -76,7 +79,7 @@ def measure(pool: Pool) -> None:
         alike = 0.0 if c.features["foreign"] else 1.0
         # Words that match say little, and cosines lie lower, where passage and question are in different languages.
         c.features |= {
-            "cover_own": c.features["cover_note"] * alike,
+            "cover_own": c.features["cover_near"] * alike,
             "names_own": c.features["names"] * alike,
             "cos_foreign": c.features["cos_raw"] * (1 - alike),
             "cos_z_foreign": c.features["cos_z"] * (1 - alike),
@@ -103,19 +106,24 @@ class _Asked:
         near = np.sort(np.asarray([cos for _, cos in pool.semantic.near], np.float32))[::-1]
         self.nearest, self.second = (float(near[0]), float(near[min(1, len(near) - 1)])) if len(near) else (self.low, self.low)
         self.mean, self.spread = (float(near.mean()), float(near.std()) or 1.0) if len(near) > 1 else (self.low, 1.0)
-        self.by_note = _matched_in_note(candidates)
+        self.around = _matched_around(candidates)
         self.unknown = sum(w for word, w in self.weights.items() if not any(word in c.parts for c in candidates)) / self.total
         close = [c for c in candidates if c.ranks.get("vec", _CLOSE) < _CLOSE]
-        self.crowd = Counter(c.chunk.path for c in close)
-        self.passages = Counter(c.chunk.path for c in candidates)
-        leads = {leg: next((c.chunk.path for c in candidates if c.ranks.get(leg) == 0), None) for leg in ("lex", "vec")}
-        self.agreed = leads["lex"] if leads["lex"] == leads["vec"] else None
-        best = sorted(candidates, key=lambda c: -c.lex)[:_ADJACENCY_POOL]
+        self.close = [c.chunk for c in close]
+        leads = [next((c.chunk for c in candidates if c.ranks.get(leg) == 0), None) for leg in ("lex", "vec")]
+        self.leads = [lead for lead in leads if lead is not None] if None not in leads else []
+        best = sorted(candidates, key=lambda c: -c.lex)[:_READ_CLOSELY]
         self.closely_read = {c.chunk.id for c in best if len(c.parts) > 1}
+        self.wanted = [group for group in reading.groups if not group.optional]
+        guesses = pool.lexical.guesses
+        self.word_of = {term: g.key for g in self.wanted for term in (*g.alternatives, *guesses.get(g.key, ()))}
 
 
 def _by_words(c: Candidate, asked: _Asked) -> dict[str, float]:
-    weights, here, in_note = asked.weights, set(c.parts), asked.by_note[c.chunk.path]
+    weights, here, near = asked.weights, set(c.parts), asked.around[c.chunk.id]
+    adjacent, tight = 0.0, _share(weights, sorted(here)[:1], asked.total)
+    if c.chunk.id in asked.closely_read:
+        adjacent, tight = _closely(asked, c.chunk)
     title, heading = _fit(weights, c.note.title), _fit(weights, c.chunk.heading_path.rpartition(" > ")[2])
     return {
         "lex": c.lex / asked.best_lex if asked.best_lex else 0.0,
@@ -123,10 +131,11 @@ def _by_words(c: Candidate, asked: _Asked) -> dict[str, float]:
         "lex_gap": (c.lex - (asked.second_lex if c.lex >= asked.best_lex else asked.best_lex)) / asked.ceiling,
         "rr_lex": _reciprocal(c.ranks.get("lex")),
         "cover": _share(weights, here, asked.total),
-        "cover_note": _share(weights, in_note, asked.total),
-        "rare_missing": float(bool(weights) and not any(weights[word] >= 0.8 * asked.rarest for word in in_note & weights.keys())),
+        "cover_near": _share(weights, near, asked.total),
+        "cover_tight": tight,
+        "rare_missing": float(bool(weights) and not any(weights[word] >= 0.8 * asked.rarest for word in near & weights.keys())),
         "unknown": asked.unknown,
-        "names": len(asked.names & in_note) / len(asked.names) if asked.names else 1.0,
+        "names": len(asked.names & near) / len(asked.names) if asked.names else 1.0,
         "named": float(bool(asked.names)),
         "title": title[0],
         "title_fit": math.sqrt(title[0] * title[1]),
@@ -134,7 +143,7 @@ def _by_words(c: Candidate, asked: _Asked) -> dict[str, float]:
         "heading_fit": math.sqrt(heading[0] * heading[1]),
         "literal": len(here & asked.identifiers) / len(asked.identifiers) if asked.identifiers else 0.0,
         "exact": float("exact" in c.ranks),
-        "adjacent": _adjacency(asked.pool.reading, c.chunk) if c.chunk.id in asked.closely_read else 0.0,
+        "adjacent": adjacent,
         "guessed": float(any(word in asked.pool.lexical.guesses for word in here)),
         "log_words": math.log1p(len(weights)) / 3,
     }
@@ -152,14 +161,14 @@ def _by_meaning(c: Candidate, asked: _Asked) -> dict[str, float]:
         "no_vectors": float(not asked.pool.semantic.near),
         "rr_vec": _reciprocal(c.ranks.get("vec")),
         "rr_hyde": _reciprocal(c.ranks.get("hyde")),
-        "crowd": asked.crowd[c.chunk.path] / min(_CLOSE / 2, asked.passages[c.chunk.path]),
+        "crowd": min(_CROWD, sum(other.id != c.chunk.id and _beside(other, c.chunk) for other in asked.close)) / _CROWD,
     }
 
 
 def _by_place(c: Candidate, asked: _Asked) -> dict[str, float]:
     return {
         "agree": float(c.ranks.get("lex", _CLOSE) < _CLOSE and c.ranks.get("vec", _CLOSE) < _CLOSE),
-        "agreed_lead": float(c.chunk.path == asked.agreed),
+        "agreed_lead": float(bool(asked.leads) and all(_beside(lead, c.chunk) for lead in asked.leads)),
         "foreign": float(_language(c.chunk.text[:_LANGUAGE_SAMPLE]) != asked.language),
         "bare": float("\n" not in c.chunk.text.strip() and c.chunk.text.lstrip().startswith("#")),
         "history": float(c.note.source in _HISTORY),
@@ -189,11 +198,16 @@ def _weights(pool: Pool) -> dict[str, float]:
     return {g.key: pool.lexical.idf.get(g.key, 0.0) for g in pool.reading.groups if not g.optional}
 
 
-def _matched_in_note(candidates: Iterable[Candidate]) -> dict[str, set[str]]:
-    found: dict[str, set[str]] = {}
-    for c in candidates:
-        found.setdefault(c.chunk.path, set()).update(c.parts)
-    return found
+def _beside(one: Chunk, other: Chunk) -> bool:
+    """Whether two passages stand together. What a long note or a changelog says elsewhere is no evidence for a passage of it."""
+    return one.path == other.path and abs(one.ordinal - other.ordinal) <= _AROUND
+
+
+def _matched_around(candidates: Sequence[Candidate]) -> dict[str, set[str]]:
+    """By chunk id: the words matched in a passage and in those that stand around it."""
+    here = {(c.chunk.path, c.chunk.ordinal): c.parts for c in candidates}
+    steps = range(-_AROUND, _AROUND + 1)
+    return {c.chunk.id: {word for step in steps for word in here.get((c.chunk.path, c.chunk.ordinal + step), ())} for c in candidates}
 
 
 def _fit(weights: Mapping[str, float], name: str) -> tuple[float, float]:
@@ -223,18 +237,21 @@ def _stems(word: str) -> tuple[str, ...]:
     return tuple(term.text for term in analysis.terms(word))
 
 
-def _adjacency(reading: Reading, chunk: Chunk) -> float:
-    """Share of neighbouring content words of the question that stand within three words of each other, in order, in the passage."""
-    wanted = [group.alternatives for group in reading.groups if not group.optional]
-    if len(wanted) < 2:
-        return 0.0
-    known = {term for alternatives in wanted for term in alternatives}
+def _closely(asked: _Asked, chunk: Chunk) -> tuple[float, float]:
+    """What the order of a passage's words tells: the share of neighbouring words of the question that stand within three words of each
+    other in order, and the largest share of the question's weight that stands within `_TIGHT` words."""
+    found = sorted((term.position, term.text) for term in analysis.terms(chunk.embed_text) if term.text in asked.word_of)
     places: dict[str, list[int]] = {}
-    for term in analysis.terms(chunk.embed_text):
-        if term.text in known:
-            places.setdefault(term.text, []).append(term.position)
-    met = sum(_near(places, left, right) for left, right in zip(wanted, wanted[1:], strict=False))
-    return met / (len(wanted) - 1)
+    for position, term in found:
+        places.setdefault(term, []).append(position)
+    pairs = list(zip(asked.wanted, asked.wanted[1:], strict=False))
+    adjacent = sum(_near(places, left.alternatives, right.alternatives) for left, right in pairs) / len(pairs) if pairs else 0.0
+    tight, begin = 0.0, 0
+    for end, (position, _) in enumerate(found):
+        while found[begin][0] < position - _TIGHT:
+            begin += 1
+        tight = max(tight, _share(asked.weights, {asked.word_of[term] for _, term in found[begin : end + 1]}, asked.total))
+    return adjacent, tight
 
 
 def _near(places: Mapping[str, Sequence[int]], left: Iterable[str], right: Iterable[str]) -> bool:
@@ -305,6 +322,11 @@ def _passed_over(c: Candidate, reading: Reading) -> bool:
     return c.note.status in _STALE or c.note.source is Source.CHECKPOINT and c.note.date != reading.today
 
 
+def _unsettled(c: Candidate, reading: Reading) -> bool:
+    """What can't answer with confidence: what no longer holds, and what repeats the question's words and tells nothing more."""
+    return _passed_over(c, reading) or reading.asks and says_nothing(c.chunk)
+
+
 def _identified(c: Candidate, reading: Reading) -> bool:
     """A rule, not a fitted weight: where identifiers are all that was asked for, what holds them answers."""
     return "exact" in c.ranks or all(identifiers.stands(key, c.chunk.embed_text) for key in reading.identifiers)
@@ -324,7 +346,7 @@ def score(pool: Pool, calibration: Calibration) -> list[Candidate]:
         c.score = round(rank_score(c.features, calibration.rank) + rules, 5)
         floor = CONFIDENT if identified else POSSIBLE if exact else 0.0  # a literal match is never hidden
         likely = max(calibration.probability(c.features, pool.reading.asks), floor)
-        c.probability = round(min(likely, _UNSETTLED) if _passed_over(c, pool.reading) else likely, 4)
+        c.probability = round(min(likely, _UNSETTLED) if likely >= CONFIDENT and _unsettled(c, pool.reading) else likely, 4)
     return in_order(pool)
 
 
