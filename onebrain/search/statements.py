@@ -29,7 +29,6 @@ _OPEN = re.compile(  # words that more must follow, where no full stop does
 )
 _BULLET = re.compile(r"^[ \t>]*(?:[-+*]|\d{1,9}[.)])[ \t]+")
 _CONTENTS = re.compile(r"^[ \t>]*(?:[-+*]|\d{1,9}[.)])[ \t]+\[[^\]]*\]\(#[^)]*\)\s*$")  # a line of a table of contents
-_TOML = "+++"  # Hugo's frontmatter
 _FRAGMENT = 60  # characters: items as short as this have their sense from the words that lead them in, and from each other
 
 
@@ -93,7 +92,7 @@ def together(one: Statement, other: Statement) -> Statement | None:
 
 def _found(text: str) -> Iterator[Statement]:
     lines = text.split("\n")
-    said = [s for s in sentences(text) if not s.text.startswith(_TOML) and not _CONTENTS.match(lines[s.line_offset])]
+    said = [s for s in sentences(text) if not _CONTENTS.match(lines[s.line_offset])]
     at = 0
     while at < len(said):
         if not _begins_item(said[at], lines):
