@@ -79,7 +79,6 @@ def test_an_open_item_leads_in_the_items_below_it() -> None:
 def test_what_states_nothing_is_not_quoted() -> None:
     assert said("What is the pattern of the name?") == said("For example:\n\n```\ncode\n```") == said("{{title}} is a placeholder") == []
     assert said("- [Overview](#overview)\n- [Install it first](#install)") == []
-    assert said('+++\ntitle = "A note"\ndraft = false\n+++') == []
     assert said("Short one.") == [] and said("At 8080.") == ["At 8080."]
 
 
