@@ -183,9 +183,9 @@ def test_get_reads_the_live_file_from_a_line_on(desk: Desk, vault: Path) -> None
     assert note == {"file": ADR7, "text": "two", "line_start": 2, "line_end": 2, "lines": 3}
     assert given(desk, "get", file=f"{ADR7}:3")["text"] == "three"
     assert given(desk, "get", file=ADR7, fromLine=99)["text"] == "three"
+    assert call(desk, "get", file=ADR7, fromLine=2, lineNumbers=True).content[0].text == "2: two\n3: three"
     (vault / ADR7).write_text("one\n\n## Set up {#setup}\ntwo\n", encoding="utf-8")
     assert [given(desk, "get", file=f"{ADR7}#{place}")["line_start"] for place in ("setup", "Set up", "nowhere", "2")] == [3, 3, 1, 1]
-    assert call(desk, "get", file=ADR7, fromLine=2, lineNumbers=True).content[0].text == "2: two\n3: three"
 
 
 OUTSIDE = ("../outside.md", "/etc/passwd", ".obsidian/app.md", "attachments/secret.md", "03-knowledge/data.txt", "link.md", "\x00")

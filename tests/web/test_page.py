@@ -116,7 +116,7 @@ def test_a_note_is_shown_with_its_passage_marked(client: TestClient) -> None:
     assert f'<a href="/note?path={quote(ADR3, safe="")}" class="note-link"' in html  # [[ADR-003 Kafka|ADR-003]]
     assert "19 Apr 2026" in html and "#beacon" in html
     assert "<html" in client.get("/note", params={"path": ADR7}).text  # opened in a tab of its own
-    assert 'class="hit"' in client.get("/note", params={"path": ADR7, "at": "adr-007-redis-streams"}).text
+    assert 'class="hit"' in client.get("/note", params={"path": ADR7, "at": "decision"}).text
 
 
 @pytest.mark.parametrize(
