@@ -282,6 +282,9 @@ class Brain:
         Raises NoteUnreadable with near names, BadRequest for a place that the note doesn't have.
         """
         path, place = (target, "") if files.stat(self.config.vault, target) is not None else places.split(target)
+        in_agent = f"{self.config.folders.agent}/{path}"  # as `recall` cites the vault's own memory
+        if files.stat(self.config.vault, path) is None and files.stat(self.config.vault, in_agent) is not None:
+            path = in_agent
         try:
             raw = files.read(self.config.vault, path)
         except NoteUnreadable as error:

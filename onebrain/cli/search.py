@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import date
 from enum import StrEnum
+from math import isnan
 from typing import Annotated, Any
 
 import typer
@@ -115,13 +116,19 @@ def _asker(verb: str) -> Callable[..., None]:
         text = " ".join(words or ()).strip()
         if not text:
             raise BadRequest("There is no question.", hint='Ask one: onebrain search "why did we drop Kafka?"')
+        if min_score is not None and (isnan(min_score) or composed and not 0 <= min_score <= 1):
+            raise BadRequest(f"--min-score needs a number from 0 to 1, not {min_score:g}.")
         steps.show(1)
         request = Request(
             text=text,
             now=current.terminal.today(),
             mode=None if mode is ModeChoice.AUTO else mode.value,
             legs=TEXT_VERBS[verb],
-            filters=Filters(tuple(path or ()), tuple(tag or ()), tuple(type_ or ()), _day("--after", after), _day("--before", before)),
+            filters=Filters(
+                *(_named(option, values) for option, values in (("--path", path), ("--tag", tag), ("--type", type_))),
+                after=_day("--after", after),
+                before=_day("--before", before),
+            ),
             lex=tuple(lex or ()),
             vec=tuple(vec or ()),
             hyde=tuple(hyde or ()),
@@ -197,6 +204,12 @@ def _day(option: str, text: str | None) -> str | None:
         return None if text is None else date.fromisoformat(text).isoformat()
     except ValueError:
         raise BadRequest(f"{option} needs a day such as 2026-01-31, not {text!r}.") from None
+
+
+def _named(option: str, values: list[str] | None) -> tuple[str, ...]:
+    if not all(value.strip() for value in values or ()):
+        raise BadRequest(f"{option} needs a name, not an empty text.")
+    return tuple(values or ())
 
 
 def _limit(given: int | None, default: int) -> int:

@@ -260,6 +260,9 @@ def test_a_note_that_is_not_there(shell: Shell) -> None:
     [
         ("search", "There is no question.", 'Ask one: onebrain search "why did we drop Kafka?"'),
         ("search ''", "There is no question.", 'Ask one: onebrain search "why did we drop Kafka?"'),
+        ("search x --tag ''", "--tag needs a name, not an empty text.", None),
+        ("search x --min-score 7", "--min-score needs a number from 0 to 1, not 7.", None),
+        ("search x --min-score nan", "--min-score needs a number from 0 to 1, not nan.", None),
         ("search query --json=1", "Option '--json' does not take a value.", "See `onebrain --help`."),
         ("search kafka --explian", "No such option: --explian (Possible options: --explain)", "See `onebrain search --help`."),
         ("search -x kafka", "No such option: -x", "See `onebrain search --help`."),
