@@ -125,7 +125,9 @@ def _asker(verb: str) -> Callable[..., None]:
             mode=None if mode is ModeChoice.AUTO else mode.value,
             legs=TEXT_VERBS[verb],
             filters=Filters(
-                *(_named(option, values) for option, values in (("--path", path), ("--tag", tag), ("--type", type_))),
+                paths=_named("--path", path),
+                tags=_named("--tag", tag),
+                types=_named("--type", type_),
                 after=_day("--after", after),
                 before=_day("--before", before),
             ),
