@@ -33,7 +33,8 @@ _COMPARED = 12  # statements that are compared by meaning, at some 5 ms each; tw
 _WORDS, _MEANING, _ASKED_FOR, _REASON, _EARLY = 0.6, 0.8, 0.25, 0.3, 0.06
 _UNSAID = 0.5  # the worth of a word that only heading or title says
 _BEHIND = 1.0  # a hit that scores one less than the first lends at half its worth
-_LISTED = -0.1  # a whole list, which gives way to an item that does as well
+_LED, _GATHERED = -0.1, -0.2  # a whole list, with words that lead it in and without, gives way to an item that does as well …
+_ASKED_LIST, _OPENED = 0.1, 0.5  # … unless what opens it, lead-in or heading, holds so many of the question's words
 _MATTER = 0.7  # an entry of a frontmatter answers only where no prose does nearly as well
 _KEEP = 0.75  # of the best statement's score: a further one must be this good, or it only dilutes the answer
 _ALIKE = 0.7  # of the words of the shorter of two statements
@@ -70,7 +71,8 @@ _VALUE = re.compile(r"[\w.,:/@-]*\d[\w.,:/@-]*|[^\W\d_]+(?:['’-][^\W\d_]+)*")
 class _Option:
     """A statement that may be quoted, from the passage of that number, whose hit scores `behind` less than the first.
 
-    `words` is the share of the question it holds, `held` which of its words, those around it included; `day` its section's or note's.
+    `words` is the share of the question it holds, `opened` that of its lead-in or heading in number, `held` the words in it or around it;
+    `day` its section's or note's.
     """
 
     said: Statement
@@ -82,6 +84,7 @@ class _Option:
     behind: float = 0.0
     place: int = 0
     words: float = 0.0
+    opened: float = 0.0
     held: frozenset[str] = frozenset()
     day: str | None = None
     dated: bool = False  # whether the day is told
@@ -127,6 +130,7 @@ def _options(hit: Hit, chunk: Chunk, passage: int, behind: float, pool: Pool) ->
                 replace(
                     option,
                     words=share(own) + _UNSAID * share(around - own),
+                    opened=len(held(said.lead[1] if said.lead else heading) & weights.keys()) / (len(weights) or 1),
                     held=own | around,
                     day=_day(hit, chunk, said.line),
                 )
@@ -169,7 +173,7 @@ def _score(option: _Option, likeness: float, pool: Pool) -> float:
     score = _WORDS * option.words + _MEANING * likeness + _EARLY / (1 + option.place)
     score += _ASKED_FOR * any(asked.search(question) and given.search(option.text) for asked, given in _HAVE)
     score += _REASON * (pool.reading.mode is Mode.WHY and cues.explains(option.text))
-    score += _LISTED * said.whole
+    score += (_ASKED_LIST if option.opened >= _OPENED else _LED if said.lead else _GATHERED) * said.whole
     return score * (_MATTER if said.matter else 1.0) / (1 + _BEHIND * option.behind)
 
 

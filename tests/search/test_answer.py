@@ -173,5 +173,12 @@ def test_a_list_is_quoted_under_the_words_that_lead_it_in() -> None:
     assert (quotes[0].text, quotes[0].line) == ("The market depends on three factors: Growth; Inflation; Speculation", 10)
 
 
+def test_a_list_that_nothing_leads_in_gives_way_to_the_item_that_answers_unless_its_heading_is_asked_for() -> None:
+    text = "- Cap: one million messages a day\n- Replay reaches back 72 hours.\n- Highest so far: 640K in May"
+    assert said("how far back does replay reach?", Passage(text))[0] == "Replay reaches back 72 hours."
+    listed = Passage("- Use labels\n- Use subfolders with local ids", heading="Categories > Considered options")
+    assert said("what are the considered options for categories?", listed)[0] == "Use labels; Use subfolders with local ids"
+
+
 def test_nothing_is_quoted_of_a_hit_that_only_asks() -> None:
     assert said("what is the pattern of the filename?", Passage("What is the pattern of the filename where a record is stored?")) == []
