@@ -115,6 +115,11 @@ _WEEKDAY = re.compile(
 )
 
 
+def is_weekday(text: str) -> bool:
+    """Whether a text is the name of a weekday and no more."""
+    return bool(_WEEKDAY.fullmatch(text))
+
+
 _FILLER = re.compile(r"\b(?:le|am|den|el|il|on|the|as of|г|года|ngày)\b|วันที่|(?:พ|ค)\.ศ\.?", re.IGNORECASE)
 
 

@@ -393,6 +393,8 @@ MOVED = "We moved the customer database from MySQL to PostgreSQL because partial
         ("notes/Database 2026-02-03.md", f"{MOVED}\n", "2026-02-03"),
         ("notes/Log.md", f"---\ncreated: 2025-01-01\n---\n# Log\n\n## 2026-02-03\n\n{MOVED}\n\n## Costs\n\nTwo euro.\n", "2026-02-03"),
         ("notes/Log.md", f"# Log\n\n## 2026-02-03\n\n### Storage\n\n{MOVED}\n", "2026-02-03"),
+        ("notes/Log.md", f"# Log\n\n## Tuesday, February 3, 2026\n\n{MOVED}\n", "2026-02-03"),
+        ("notes/Log.md", f"# Log\n\n## 2026-02-03 (Tue)\n\n{MOVED}\n", "2026-02-03"),
         ("notes/Log.md", f"# Log\n\n## Sprint 4\n\nDate: 2026-02-03\n\n{MOVED}\n\n## Sprint 5\n\nDate: 2026-02-17\n", "2026-02-03"),
         ("notes/Log.md", f"---\ncreated: 2025-01-01\n---\n2026-02-03: It took all day. {MOVED}\n", "2026-02-03"),
     ],

@@ -25,7 +25,7 @@ _MEMORY_TYPES = {"project", "decision", "context", "dev"}
 _OPEN_TASK = re.compile(r"^[\s>]*(?:[-+*]|\d+[.)])\s+\[ \]")
 _YEAR_ALONE = re.compile(r"(?<![\w.,/-])((?:19|20)\d\d)(?![\w/-]|[.,]\d)")
 _ANOTHER_DAY = re.compile(
-    r"\b(?:yesterday|tomorrow|ago|last (?:week|month|quarter|year|spring|summer|autumn|fall|winter)|originally|gestern|vorher|damals|hier"
+    r"\b(?:yesterday|tomorrow|ago|last (?:week|month|quarter|year|spring|summer|autumn|fall|winter)|originally|gestern|damals"
     r"|autrefois|ayer|hace|ontem|ieri|вчера|раньше|dün)\b|昨日|昨天|去年|어제|작년|เมื่อวาน|ปีที่แล้ว",
     re.IGNORECASE,
 )

@@ -34,14 +34,17 @@ class Reader:
 
 
 def heading_day(heading: str, reader: Reader) -> tuple[str | None, str]:
-    """The day a heading begins or ends with, and the rest of its words."""
+    """The day a heading begins or ends with, and the rest of its words, if they say more than the weekday."""
     if not YEAR.search(heading):
         return None, heading
     text = plain(heading, inline=True)
     for found in dates.find_dates(text, reader.order):
         before, after = text[: found.start], text[found.end :]
         if _LEAD_DATE.match(before):
-            return found.iso, after.strip(_EDGES)
+            rest = after.strip(_EDGES)
+            return found.iso, "" if dates.is_weekday(rest) else rest
+        if dates.is_weekday(before.strip(_EDGES)):
+            return found.iso, ""
         if _LEAD_DATE.match(after) and before.rstrip()[-1:] in "([,:|/–—-":
             return found.iso, before.strip(_EDGES)
         return found.iso if re.fullmatch(
