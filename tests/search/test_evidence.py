@@ -8,7 +8,7 @@ from pathlib import Path
 from memory_library import MemoryLibrary
 
 from onebrain.models.twins import HashEmbedder
-from onebrain.search.evidence import Candidate
+from onebrain.search.evidence import Calibration, Candidate, score
 from onebrain.search.question import Request
 from onebrain.search.report import CONFIDENT
 from onebrain.search.searcher import Models, Searcher
@@ -70,3 +70,12 @@ def test_a_word_that_one_passage_has_is_not_taken_for_another(tmp_path: Path) ->
     report = searcher.ask(Request("which walls are from Rohe?", date(2026, 10, 1)))
     assert report.hits[0].doc_path == "rohe.md"
     assert not any("Not found as written" in note for note in report.notes)
+
+
+def test_a_passage_without_any_number_is_not_confident_where_one_is_asked_for(tmp_path: Path) -> None:
+    sure = Calibration(rank={}, question={"bias": 3.0}, keywords={"bias": 3.0})
+    for said, most in (("listens for the glaze sensor", 0.59), ("listens on 8080", 0.95), ("has three doors", 0.95)):
+        notes = {"a.md": f"# Kiln\n\nThe kiln port {said}.\n"}
+        searcher = Searcher(MemoryLibrary(tmp_path / said, notes), Models(HashEmbedder()))
+        pool, _ = searcher.trace(Request("which port does the kiln use?", date(2026, 10, 1), write_hyde=False))
+        assert [round(c.probability or 0.0, 2) for c in score(pool, sure)] == [most]
