@@ -40,7 +40,7 @@ from onebrain.search.question import Request
 from onebrain.search.report import Report, Stage, StageStatus, Verdict
 from onebrain.search.searcher import Models, Searcher
 from onebrain.search.synthesis import Writing, add_synthesis
-from onebrain.vault import files, places
+from onebrain.vault import files, links, places
 from onebrain.vault.library import NoteRecord, Vector
 from onebrain.vault.parse import Settings, read_note
 
@@ -295,6 +295,8 @@ class Brain:
         lines = text.split("\n")
         count = max(1, len(lines) - (not lines[-1]))
         place = str(from_line) if from_line else place
+        if place.startswith("^") and (named := links.block_line(lines, place)):
+            place = f"{named}-{named}"
         headings = read_note(path, raw).headings if place and not place[:1].isdigit() else ()
         first, last = places.lines_at(path, place, count, headings)
         last = len(lines) if last == count else last

@@ -19,6 +19,7 @@ def brain(tmp_path: Path) -> Brain:
     for path, raw in {
         "plan.md": PLAN.encode(),
         "a: b.md": b"colon\n",
+        "tips.md": b"Keep it cold. ^tip-1\n\nMore.\n",
         "05-agent/memory/redis.md": b"one\ntwo\n",
         "latin.md": "caf\xe9 au lait\n".encode("latin-1"),
         "image.md": bytes(range(32)) * 40,
@@ -38,6 +39,7 @@ def brain(tmp_path: Path) -> Brain:
         ("plan.md:3-3", (3, 3), "intro"),
         ("plan.md:Why", (5, 8), "## Why\n\nbecause\n"),
         ("plan.md#Open", (9, 12), "## Open\n\nnothing\n"),
+        ("tips.md#^tip-1", (1, 1), "Keep it cold. ^tip-1"),
         ("a: b.md", (1, 2), "colon\n"),
         ("memory/redis.md:2", (2, 3), "two\n"),  # as recall cites it
         ("empty.md", (1, 1), ""),

@@ -28,7 +28,7 @@ LEAD = re.compile(
     r"^[ \t]*(?:>(?!\}\})[ \t]?)*[ \t]*(?:#{1,6}[ \t]+|(?:[-+*]|\d{1,9}[.)])[ \t]+(?:\[.\][ \t]+)?)?(?:\[!\w[\w-]*\][-+]?[ \t]*)?"
 )
 QUOTE_LEAD = re.compile(r"^[ \t]*(?:>(?!\}\})[ \t]?)+(?:\[!\w[\w-]*\][-+]?[ \t]*)?")
-_BLOCK_ID = re.compile(r"[ \t]\^[A-Za-z0-9-]+[ \t]*$")
+BLOCK_ID = re.compile(r"(?:^|[ \t])\^(?P<id>[A-Za-z0-9-]+)[ \t]*$")  # what other notes name a paragraph by; no word of it
 _FOOTNOTE = re.compile(r"^\[\^[^\]\s]+\]:[ \t]*|\[\^[^\]\s]+\]|[ ]?\[(?:\d{1,3}|#[\w-]*|[a-z])\]_")
 _ROLE = re.compile(r":([a-z][\w+.-]*(?::[a-z][\w+.-]*)?):`([^`]+)`")
 _RST_LINK = re.compile(r"`([^`<]+?)\s*<[^`>]+>`__?")
@@ -64,7 +64,7 @@ def plain(markdown: str, *, inline: bool = False) -> str:
         lines = [CONTROL.sub("", line).replace("\ue000", "").replace("\ue001", "") for line in lines]
     if not inline:
         lines = [LEAD.sub("", _unfenced(line), count=1) for line in lines]
-    text = "\n".join(_BLOCK_ID.sub("", line) if "^" in line else line for line in lines)
+    text = "\n".join(BLOCK_ID.sub("", line) if "^" in line else line for line in lines)
     held: list[str] = []
 
     def hold(words: str) -> str:

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from onebrain.text.marks import ADMONITION, code_block_end
+from onebrain.text.marks import ADMONITION, BLOCK_ID, code_block_end
 from onebrain.vault.note import Heading
 
 SETEXT_MAX = 160
@@ -128,7 +128,9 @@ def _text(scan: _Scan, number: int, text: str, indent: int) -> None:
 
 
 def named(text: str) -> tuple[str, str]:
-    """A heading's words, and the id behind them or an empty text."""
+    """A heading's words, and the id behind them (that of Obsidian with its `^`) or an empty text."""
+    if "^" in text and (block := BLOCK_ID.search(text)):
+        return text[: block.start()].rstrip(), f"^{block['id']}"
     match = _ATTRIBUTES.search(text) if text.endswith("}") else None
     if match is None:
         return text, ""

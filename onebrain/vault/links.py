@@ -15,7 +15,7 @@ from pathlib import PurePosixPath
 from posixpath import normpath
 from urllib.parse import unquote
 
-from onebrain.text.marks import plain, referenced
+from onebrain.text.marks import BLOCK_ID, plain, referenced
 from onebrain.vault.frontmatter import Frontmatter, texts
 from onebrain.vault.note import Heading, Link, LinkKind, Note, Value
 from onebrain.vault.records import Field, is_status_key
@@ -170,6 +170,19 @@ def line_of(headings: Iterable[Heading], place: str) -> int | None:
         if any(fits):
             found.setdefault(fits.index(True), heading.line)
     return found[min(found)] if found else None
+
+
+def block_line(lines: Sequence[str], place: str) -> int | None:
+    """The 1-based line of the paragraph or item that `place` (`^tip-1`, what a link has behind `#`) names; `lines` are the file's.
+
+    An id may also stand alone below what it names: a table, a quote.
+    """
+    wanted = unquote(place).rpartition("#")[2].strip()
+    for number, line in enumerate(lines if wanted[:1] == "^" else ()):
+        if wanted in line and (found := BLOCK_ID.search(line)) and found["id"] == wanted[1:]:
+            above = next((at for at in range(number, -1, -1) if lines[at].strip() and lines[at].strip() != wanted), number)
+            return above + 1
+    return None
 
 
 def _slug(words: str) -> str:

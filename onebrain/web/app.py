@@ -29,7 +29,7 @@ from onebrain.render.plain import clean
 from onebrain.search.report import Mode, Verdict
 from onebrain.vault import files
 from onebrain.vault.library import Library, NoteRecord
-from onebrain.vault.links import LinkResolver, line_of
+from onebrain.vault.links import LinkResolver, block_line, line_of
 from onebrain.vault.note import EventKind, Status
 from onebrain.vault.parse import headings
 from onebrain.web import markdown, omnisearch, views
@@ -123,7 +123,7 @@ class Page:
         except NoteUnreadable as error:
             return HTMLResponse(self._fragment("problem.html", error=error, whole=whole), status_code=404)
         if not first and (place := request.query_params.get("at")):
-            first = last = line_of(headings(text), place) or 0
+            first = last = line_of(headings(text), place) or block_line(text.split("\n"), place) or 0
         record, resolver = await self._peek(lambda library: self._context(library, path)) or (None, None)
         title = record.title if record else _stem(path)
         shown, left_out = views.excerpt(text, first)

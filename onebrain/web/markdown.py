@@ -19,7 +19,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
-from onebrain.text.marks import referenced
+from onebrain.text.marks import BLOCK_ID, referenced
 from onebrain.vault import blocks, frontmatter
 
 Resolve = Callable[[str], str | None]
@@ -28,7 +28,6 @@ Resolve = Callable[[str], str | None]
 _CALLOUT = re.compile(r"^\[!([\w-]+)\][+-]?[ \t]*")
 _WIKILINK = re.compile(r"!?\[\[([^\[\]\n]+)\]\]")
 _TASK = re.compile(r"^\[([ xX])\][ \t]+")
-_BLOCK_ID = re.compile(r"[ \t]+\^[\w-]+$")
 _OUTSIDE = re.compile(r"^(?:https?:|mailto:|//)", re.IGNORECASE)
 _HIT = "hit"
 _CALLOUTS = {"warning", "danger", "error", "caution", "attention", "bug", "failure", "fail", "missing"}
@@ -169,7 +168,7 @@ def _tasks(tokens: list[Token]) -> None:
             continue
         last = token.children[-1]
         if last.type == "text":
-            last.content = _BLOCK_ID.sub("", last.content)
+            last.content = BLOCK_ID.sub("", last.content).rstrip()
         first = token.children[0]
         if index < 2 or tokens[index - 2].type != "list_item_open" or not (box := _TASK.match(first.content)):
             continue

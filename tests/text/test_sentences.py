@@ -20,6 +20,7 @@ from onebrain.text.sentences import Kind, cells, plain, sentences
         ("[[Note#Part|alias]], [[folder/Note#Part]], [[Note]]", "alias, Note > Part, Note"),
         ("![alt](x.png) ![[img.png|300]]", "alt img.png"),
         ("A line. ^block-1", "A line."),
+        ("| a |\n^block-1\nMore of x^2", "| a | More of x^2"),
         ("a claim[^1] and <b>html</b>&amp;<br>more", "a claim and html& more"),
         ("seen %%hidden%% here <!-- not this -->", "seen here"),
         ("[rating:: 5], due:: 2024-01-02 and (key:: v)", "rating: 5, due: 2024-01-02 and key: v"),
@@ -256,6 +257,11 @@ def test_what_a_site_generator_reads_is_no_sentence_and_the_words_around_it_are(
 )
 def test_prose_that_looks_like_a_generators_mark_stays(text: str) -> None:
     assert [s.text for s in sentences(text)] == [text]
+
+
+def test_the_id_of_a_block_is_never_said() -> None:
+    text = "Keep it cold. ^tip-1\n\n- Item one. ^a1\n- Item two ^a2\n\n> quoted\n\n^blk\n\nLast words\n^b-3"
+    assert [s.text for s in sentences(text)] == ["Keep it cold.", "Item one.", "Item two", "quoted", "Last words"]
 
 
 def test_a_lone_heading_is_better_than_nothing() -> None:

@@ -55,6 +55,8 @@ def test_headings(text: str, expected: list[tuple[int, str, int]]) -> None:
 @pytest.mark.parametrize(
     ("line", "text", "id"),
     [
+        ("## Costs ^costs-1", "Costs", "^costs-1"),
+        ("## Costs in m^2", "Costs in m^2", ""),
         ("## Set up {#setup}", "Set up", "setup"),
         ("## Set up {#setup .wide lang=en} ##", "Set up", "setup"),
         ("## Set up {: #setup}", "Set up", "setup"),

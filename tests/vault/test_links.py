@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from onebrain.vault import LinkResolver, read_note
-from onebrain.vault.links import line_of, number_of
+from onebrain.vault.links import block_line, line_of, number_of
 from onebrain.vault.note import LinkKind
 from onebrain.vault.parse import headings
 
@@ -93,6 +93,12 @@ def test_supersession_of_others_is_none_of_its_business(text: str) -> None:
 def test_a_heading_is_meant_by_its_id_its_words_or_their_slug(place: str, line: int | None) -> None:
     text = "# Top\n\n## Set up `it` {#setup}\n\n## More, and more!\n\n## Setup\n"
     assert line_of(headings(text), place) == line
+
+
+@pytest.mark.parametrize(("place", "line"), [("^a-1", 2), ("Note#^a-1", 2), ("^t", 5), ("^a", None), ("a-1", None), ("", None)])
+def test_a_block_is_meant_by_its_id(place: str, line: int | None) -> None:
+    lines = ["See [[x#^a-1]].", "Keep it cold. ^a-1", "", "| a |", "| b |", "", "^t"]
+    assert block_line(lines, place) == line
 
 
 def test_a_link_knows_its_place() -> None:
