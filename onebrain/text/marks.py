@@ -29,6 +29,8 @@ LEAD = re.compile(
 )
 QUOTE_LEAD = re.compile(r"^[ \t]*(?:>(?!\}\})[ \t]?)+(?:\[!\w[\w-]*\][-+]?[ \t]*)?")
 BLOCK_ID = re.compile(r"(?:^|[ \t])\^(?P<id>[A-Za-z0-9-]+)[ \t]*$")  # what other notes name a paragraph by; no word of it
+TAG_NAME = r"[^\s!-,.:-@\[-^`{-~\u2000-\u200a\u2010-\u2027\u2030-\u205e\u3000-\u303f\uff00-\uff20]+"
+TAG_OF_WORDS = r"#[\w/&'’-]+(?: [\w/&'’-]+){1,5}(?<! [CFJ])#(?![\w#])"  # Bear's `#two words#`; `#dotnet and C#` is none
 _FOOTNOTE = re.compile(r"^\[\^[^\]\s]+\]:[ \t]*|\[\^[^\]\s]+\]|[ ]?\[(?:\d{1,3}|#[\w-]*|[a-z])\]_")
 _ROLE = re.compile(r":([a-z][\w+.-]*(?::[a-z][\w+.-]*)?):`([^`]+)`")
 _RST_LINK = re.compile(r"`([^`<]+?)\s*<[^`>]+>`__?")

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from onebrain.text.marks import ADMONITION, CONTROL, HARD_BREAK, LEAD, QUOTE_LEAD, SHORTCODE, code_block_end, plain
+from onebrain.text.marks import ADMONITION, CONTROL, HARD_BREAK, LEAD, QUOTE_LEAD, SHORTCODE, TAG_NAME, TAG_OF_WORDS, code_block_end, plain
 
 __all__ = ["Kind", "Sentence", "cells", "is_divider", "is_row", "plain", "row", "sentences"]
 
@@ -53,6 +53,10 @@ _DROPPED = re.compile(
     r"^\s*(?:\[[^\]^]+\]:\s*\S+.*|</?[a-zA-Z][^>]*>|:\w[\w -]*:(?:\s.*)?|#\+\w+(?::|$).*"
     r"|import\s+(?:[\w*{][^'\"]*\sfrom\s+)?(?:'[^']+'|\"[^\"]+\");?|export\s+(?:default\s+\w+;?|(?:const|let)\s+\w+\s*=.*|function\s+\w+\s*\(.*))\s*$"
 )
+_TAG = rf"(?:{TAG_OF_WORDS}|#(?!\d+(?!\S)){TAG_NAME})"
+_TAGS = re.compile(
+    rf"^[ \t>]*(?:[-+*][ \t]+)?(?:{_TAG}|[*_]{{0,3}}tags?[*_]{{0,3}}::?[*_]{{0,3}}(?=\s|$))(?:[\s,;]+{_TAG})*[\s,;]*$", re.IGNORECASE
+)  # nothing else on the line
 _DRAWER = re.compile(r"^\s*:(?:PROPERTIES|LOGBOOK):\s*$", re.IGNORECASE)
 _SHORTCODES = re.compile(rf"(?:>|\s|{SHORTCODE})+\Z", re.DOTALL)
 _MOST_LINES = 50  # of a drawer or a shortcode
@@ -154,7 +158,7 @@ def _units_at(lines: Sequence[str], at: int) -> tuple[list[_Unit], int]:
     if closing := code_block_end(line):
         end = next((number + 1 for number in range(at, len(lines)) if closing in lines[number].lower()), len(lines))
         return [(Kind.CODE, at, end, ())], end
-    if _RULE.match(line) or _DROPPED.match(line) or _DIRECTIVE.match(line) or ADMONITION.match(line):
+    if _RULE.match(line) or _DROPPED.match(line) or _DIRECTIVE.match(line) or ADMONITION.match(line) or _TAGS.match(line):
         return [], _drawer_end(lines, at) if _DRAWER.match(line) else at + 1
     if "{{" in line or "{%" in line:
         for end in range(at + 1, min(at + _MOST_LINES, len(lines)) + 1):
@@ -223,7 +227,7 @@ def _paragraph_end(lines: Sequence[str], at: int) -> int:
 
 
 _TAG_LINE = re.compile(rf"^(?:\s|{SHORTCODE})+$")
-_BLOCKS = (_ITEM, _HEADING, _FENCE, _ROW, _RULE, _UNDERLINE, _DIRECTIVE, ADMONITION, _TAG_LINE)  # what ends a paragraph
+_BLOCKS = (_ITEM, _HEADING, _FENCE, _ROW, _RULE, _UNDERLINE, _DIRECTIVE, ADMONITION, _TAGS, _TAG_LINE)  # what ends a paragraph
 _BLOCK_FIRST = frozenset("-+*#`~|=_.>0123456789:!?{")  # the characters these begin with
 
 

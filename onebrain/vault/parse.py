@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 
 from onebrain.config import Folders
 from onebrain.text import dates
+from onebrain.text.marks import TAG_NAME, TAG_OF_WORDS
 from onebrain.text.sentences import plain, sentences
 from onebrain.vault import blocks, events, files, frontmatter, links, records
 from onebrain.vault.frontmatter import Frontmatter
@@ -19,9 +20,8 @@ PARSER_VERSION = 2  # raise when the same text gives another Note: every note is
 
 PREAMBLE = 4000  # characters; more of them are a text, whatever they are
 
-_TAG = re.compile(
-    r"(?<![^\s(,;:>|*_~（「、])(?<!\]\()#([^\s!-,.:-@\[-^`{-~\u2000-\u200a\u2010-\u2027\u2030-\u205e\u3000-\u303f\uff00-\uff20]+)"
-)
+_TAG = re.compile(rf"(?<![^\s(,;:>|*_~（「、])(?<!\]\()#({TAG_NAME})")
+_TAG_OF_WORDS = re.compile(rf"(?<![^\s(,;:>|*_~])(?<!\]\(){TAG_OF_WORDS}")
 _CODE_SPAN = re.compile(r"(`+)[^`]+\1(?!`)")
 _NOT_PROSE = re.compile(r"!?\[\[[^\]]*\]\]|!?\[[^\]]*\]\([^)]*\)|<[^>]*>|#\S+|%%.*?%%|https?://\S+")
 _SUPERSEDED_FIELD = re.compile(r"super[sc]e+ded(?: by)?|replaced by|obsoleted by")
@@ -194,7 +194,9 @@ def _inline_tags(body: Sequence[str], code: bytearray) -> Iterator[str]:
         line = body[number]
         if code[number]:
             continue
-        for match in _TAG.finditer(_CODE_SPAN.sub(" ", line) if "`" in line else line):
+        shown = _CODE_SPAN.sub(" ", line) if "`" in line else line
+        yield from (match[0].strip("#/") for match in _TAG_OF_WORDS.finditer(shown))
+        for match in _TAG.finditer(_TAG_OF_WORDS.sub(" ", shown)):
             tag = match[1].strip("/")
             if tag and not tag.isdigit():
                 yield tag

@@ -259,6 +259,13 @@ def test_prose_that_looks_like_a_generators_mark_stays(text: str) -> None:
     assert [s.text for s in sentences(text)] == [text]
 
 
+def test_a_line_of_tags_is_no_sentence() -> None:
+    text = "We moved to Ulm.\n#move #team/north #two words#\n\n#2026/plans, #ideas\n\n- #todo\n- #todo call Ann\n\n#12 is fixed.\n\n#12\n\n#日本語、これは文です。"
+    told = ["We moved to Ulm.", "#todo call Ann", "#12 is fixed.", "#12", "#日本語、これは文です。"]
+    assert [s.text for s in sentences(text)] == told
+    assert sentences("#lone #tags\n\n**Tags**: #a #b\n\nTags:\n#c") == []
+
+
 def test_the_id_of_a_block_is_never_said() -> None:
     text = "Keep it cold. ^tip-1\n\n- Item one. ^a1\n- Item two ^a2\n\n> quoted\n\n^blk\n\nLast words\n^b-3"
     assert [s.text for s in sentences(text)] == ["Keep it cold.", "Item one.", "Item two", "quoted", "Last words"]

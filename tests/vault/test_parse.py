@@ -74,6 +74,11 @@ tags: [one, "#two", a/b]
     assert note("n.md", text).tags == ("one", "two", "a/b", "start", "nested/tag", "paren", "1a", "ไทย", "日本語", "emoji😀")
 
 
+def test_tags_of_several_words() -> None:
+    text = "#two words# and #one, not # this #, #dotnet and C# either; #a/b c#\n## Closed ##\n`#x y#`"
+    assert note("n.md", text).tags == ("two words", "a/b c", "one", "dotnet")
+
+
 @pytest.mark.parametrize(
     ("line", "tags"), [("tags: #a #b", ("a", "b")), ("tags: a, b c", ("a", "b c")), ("tags: a b", ("a", "b")), ("tag: x", ("x",))]
 )
