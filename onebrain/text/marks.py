@@ -7,7 +7,8 @@ import html
 import re
 
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u2060\ufeff\u202a-\u202e\u2066-\u2069]")
-_COMMENT = re.compile(r"<!--.*?-->|%%.*?%%|\{/\*.*?\*/\}", re.DOTALL)
+_COMMENT = re.compile(r"<!--.*?-->|\{/\*.*?\*/\}", re.DOTALL)
+_ASIDE = re.compile(r"%%.*?%%", re.DOTALL)  # Obsidian's comment; `%%time` in code is none
 # `{{< figure … >}}`, `{{% notice %}}`, `{% include … %}`; `{{</* figure */>}}` shows a shortcode and is none.
 SHORTCODE = r"\{\{[<%](?!/\*)(?:(?![%>]\}\}).){0,500}[%>]\}\}|\{%(?:(?!%\}).){0,500}%\}"
 _SHORTCODE = re.compile(SHORTCODE, re.DOTALL)
@@ -59,7 +60,7 @@ def plain(markdown: str, *, inline: bool = False) -> str:
     """
     if not _MARKED.search(markdown):
         return markdown.strip()
-    text = _COMMENT.sub(" ", markdown) if "%%" in markdown or "<!--" in markdown or "{/*" in markdown else markdown
+    text = _COMMENT.sub(" ", markdown) if "<!--" in markdown or "{/*" in markdown else markdown
     text = HARD_BREAK.sub(r"\1 ", text) if "\\\n" in text else text
     lines = text.split("\n")
     if not all(line.isprintable() for line in lines) or "\ue000" in text or "\ue001" in text:
@@ -78,6 +79,7 @@ def plain(markdown: str, *, inline: bool = False) -> str:
         text = _RST_LINK.sub(lambda match: hold(match[1]), text)
         text = _RST_NAME.sub(lambda match: hold(match[1]), text) if "`_" in text else text
         text = _CODE.sub(lambda match: hold(match[2].strip() if match[2].strip() else match[2]), text)
+    text = _ASIDE.sub(" ", text) if "%%" in text else text
     if "{{" in text or "{%" in text:
         text = _SHORTCODE.sub(_caption, referenced(text))
     text = _ESCAPE.sub(lambda match: hold(match[1]), text) if "\\" in text else text

@@ -58,6 +58,7 @@ _TAGS = re.compile(
     rf"^[ \t>]*(?:[-+*][ \t]+)?(?:{_TAG}|[*_]{{0,3}}tags?[*_]{{0,3}}::?[*_]{{0,3}}(?=\s|$))(?:[\s,;]+{_TAG})*[\s,;]*$", re.IGNORECASE
 )  # nothing else on the line
 _DRAWER = re.compile(r"^\s*:(?:PROPERTIES|LOGBOOK):\s*$", re.IGNORECASE)
+_COMMENT = re.compile(r"^[ \t>]*(?:[-+*][ \t]+)?(?:(?P<html><!--)|%%)")
 _SHORTCODES = re.compile(rf"(?:>|\s|{SHORTCODE})+\Z", re.DOTALL)
 _MOST_LINES = 50  # of a drawer or a shortcode
 _GENERIC = {"metadata", "key", "field", "property", "attribute", "item", "name", ""}
@@ -158,19 +159,31 @@ def _units_at(lines: Sequence[str], at: int) -> tuple[list[_Unit], int]:
     if closing := code_block_end(line):
         end = next((number + 1 for number in range(at, len(lines)) if closing in lines[number].lower()), len(lines))
         return [(Kind.CODE, at, end, ())], end
-    if _RULE.match(line) or _DROPPED.match(line) or _DIRECTIVE.match(line) or ADMONITION.match(line) or _TAGS.match(line):
-        return [], _drawer_end(lines, at) if _DRAWER.match(line) else at + 1
-    if "{{" in line or "{%" in line:
-        for end in range(at + 1, min(at + _MOST_LINES, len(lines)) + 1):
-            if _SHORTCODES.match("\n".join(lines[at:end])):
-                return [], end
-            if not lines[end - 1].strip() or "}" in lines[end - 1]:
-                break
+    if (after := _skipped(lines, at)) is not None:
+        return [], after
     end = _paragraph_end(lines, at)
     if end == at + 1 < len(lines) and _UNDERLINE.match(lines[end]):
         return [(Kind.HEADING, at, end, ())], end + 1
     kind = Kind.ITEM if _ITEM.match(line) else Kind.FIELD if end == at + 1 and len(line) <= FIELD_MAX and _KEY.match(line) else Kind.PROSE
     return [(kind, at, end, ())], end
+
+
+def _skipped(lines: Sequence[str], at: int) -> int | None:
+    """The line after what begins on line `at` and is shown to no reader, or is no text: a comment, a rule, a drawer, tags alone."""
+    line = lines[at]
+    if (comment := _COMMENT.match(line)) and (after := _comment_end(lines, at, comment)):
+        return after
+    if _DRAWER.match(line):
+        return _drawer_end(lines, at)
+    if any(pattern.match(line) for pattern in (_RULE, _DROPPED, _DIRECTIVE, ADMONITION, _TAGS)):
+        return at + 1
+    if "{{" in line or "{%" in line:
+        for end in range(at + 1, min(at + _MOST_LINES, len(lines)) + 1):
+            if _SHORTCODES.match("\n".join(lines[at:end])):
+                return end
+            if not lines[end - 1].strip() or "}" in lines[end - 1]:
+                break
+    return None
 
 
 def _table(lines: Sequence[str], at: int) -> tuple[list[_Unit], int]:
@@ -198,6 +211,18 @@ def _fence_end(lines: Sequence[str], at: int, fence: str) -> int:
 def _drawer_end(lines: Sequence[str], at: int) -> int:
     ends = (number + 1 for number in range(at, min(at + _MOST_LINES, len(lines))) if lines[number].strip().upper() == ":END:")
     return next(ends, at + 1)
+
+
+def _comment_end(lines: Sequence[str], at: int, opening: re.Match[str]) -> int | None:
+    """The line after a comment of several lines; None where it is closed on its first line, or text follows on its last. HTML's may stay
+    open to the end, Obsidian's is then none."""
+    close = "-->" if opening["html"] else "%%"
+    if close in lines[at][opening.end() :]:
+        return None
+    end = next((number for number in range(at + 1, len(lines)) if close in lines[number]), None)
+    if end is None:
+        return len(lines) if opening["html"] else None
+    return None if lines[end].partition(close)[2].strip() else end + 1
 
 
 def _indented_end(lines: Sequence[str], at: int) -> int:
@@ -244,7 +269,8 @@ _END = re.compile(
 )
 _MASK = re.compile(
     SHORTCODE
-    + r"|`+[^`]*`+|\[\[[^\[\]]*\]\]|\]\([^()\s]*(?:\([^()]*\)[^()\s]*)*[^()]*\)|<[^<>\n]*>|\w+://\S+?(?=[.!?]?(?:\s|$))|<!--.*?-->|\{/\*.*?\*/\}",
+    + r"|`+[^`]*`+|\[\[[^\[\]]*\]\]|\]\([^()\s]*(?:\([^()]*\)[^()\s]*)*[^()]*\)|<[^<>\n]*>|\w+://\S+?(?=[.!?]?(?:\s|$))|<!--.*?-->"
+    + r"|\{/\*.*?\*/\}|%%.*?%%",
     re.DOTALL,
 )
 _ABBREVIATED = """
@@ -266,7 +292,8 @@ _DEFINES = re.compile(r"[ \t]*\n[ \t]*:[ \t]+")  # a definition list: the term o
 def _split(markdown: str, lines: Sequence[str], starts: Sequence[int], first: int, last: int, kind: Kind) -> Iterator[Sentence]:
     begin, end = starts[first], starts[last - 1] + len(lines[last - 1])
     raw = HARD_BREAK.sub(r"\1 ", markdown[begin : end + 80])[: end - begin]  # as long as before: offsets stand
-    masked = _MASK.sub(lambda match: "x" * len(match[0]), raw) if any(mark in raw for mark in "`[<:{") else raw
+    marked = any(mark in raw for mark in ("`", "[", "<", ":", "{", "%%"))
+    masked = _MASK.sub(lambda match: (" " if match[0][:2] in ("%%", "<!") else "x") * len(match[0]), raw) if marked else raw
     lead = LEAD.match(raw)
     at = lead.end() if lead else 0
     for cut in [*_cuts(masked, at), len(raw)]:

@@ -9,6 +9,7 @@ characters (a whole paragraph that stands on a `---` is not a heading), and tabl
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -26,6 +27,8 @@ _FENCE = re.compile(r"(`{3,}(?=[^`]*$)|~{3,})")
 _MARKER = re.compile(r"(?:[-+*]|\d{1,9}[.)])(?=[ \t]|$)")
 _UNDERLINE = re.compile(r"(=+|-+)[ \t]*$")
 _RULE = re.compile(r"(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})$")
+_CODE_SPAN = re.compile(r"(`+)[^`]+\1(?!`)")
+_LEAD = re.compile(r"[ \t>]*(?:(?:[-+*]|\d{1,9}[.)])(?:[ \t]+|$)(?:\[.\][ \t]*)?)?")
 _RAW = re.compile(r"<(script|pre|style|textarea)(?:[\s>]|$)", re.IGNORECASE)
 _TAG = re.compile(
     r"</?(?:address|article|aside|base|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|fieldset|figcaption|"
@@ -40,12 +43,15 @@ _LONE_TAG = re.compile(r"</?[a-z][a-z0-9-]*(?:\s[^<>]*)?/?>[ \t]*$", re.IGNORECA
 class Layout:
     """`headings` with 1-based lines of the file; `setext`: those of them that take two lines.
 
-    `code[i]` is 1 where line i of the body (0-based) is code or an HTML comment: no tag, link or date is read there.
+    `code[i]` is 1 where line i of the body (0-based) is code or a comment: no tag, link or date is read there. `lines` are those of
+    the body without Obsidian's comments (`%% … %%`): empty where nothing is left. As in Obsidian, the tags and links of a comment that
+    ends on its line count, those of a longer one don't.
     """
 
     headings: tuple[Heading, ...]
     setext: frozenset[int]
     code: bytearray
+    lines: Sequence[str]
 
 
 @dataclass(slots=True)
@@ -63,14 +69,60 @@ class _Scan:
     lazy: bool = False  # whether a plain line would still belong to the quote above it
     content: int = 0  # the column where the text of the innermost open list item begins; 0 outside lists
     blank: bool = True  # whether the line before was blank
+    marked: Sequence[int] = ()  # the lines that hold `%%`
+    comment: bool = False  # whether an Obsidian comment is open
 
 
 def layout(lines: Sequence[str], first_line: int) -> Layout:
     """`lines` is the note without its frontmatter, `first_line` the 1-based line of the file that `lines[0]` is. Linear."""
     scan = _Scan(bytearray(len(lines)), first_line)
+    scan.marked = [number for number, line in enumerate(lines) if "%%" in line]
+    shown = [*lines] if scan.marked else lines
     for number, line in enumerate(lines):
+        if isinstance(shown, list) and ("%%" in line or scan.comment):
+            shown[number] = line = _uncommented(scan, lines, number)
         _line(scan, number, line)
-    return Layout(tuple(scan.headings), frozenset(scan.setext), scan.code)
+    return Layout(tuple(scan.headings), frozenset(scan.setext), scan.code, shown)
+
+
+def _uncommented(scan: _Scan, lines: Sequence[str], number: int) -> str:
+    """A line without what of it stands in comments. One that is opened at the start of a line may hold paragraphs, another ends with its
+    own; one that isn't closed is none, so that a stray `%%` hides nothing."""
+    line = rest = lines[number]
+    kept = ""
+    if scan.comment:
+        _, mark, rest = line.partition("%%")
+        scan.comment = not mark
+        if not mark or not rest.strip():
+            scan.code[number] = 1
+            return ""
+    elif _is_code(scan, line):
+        return line
+    while (at := _CODE_SPAN.sub(lambda match: "x" * len(match[0]), rest).find("%%")) >= 0:
+        end = rest.find("%%", at + 2)
+        kept += rest[:at]
+        if end < 0:
+            if not _closes(scan, lines, number, _LEAD.fullmatch(kept) is not None):
+                return kept + rest[at:]
+            scan.comment, kept, rest = True, kept.rstrip(" \t"), ""
+        else:
+            kept, rest = kept.rstrip(" \t") if rest[end + 2 : end + 3] in ("", " ") else kept, rest[end + 2 :]
+    kept += rest
+    return "" if _LEAD.fullmatch(kept) else kept
+
+
+def _closes(scan: _Scan, lines: Sequence[str], number: int, block: bool) -> bool:
+    after = bisect_right(scan.marked, number)
+    return after < len(scan.marked) and (block or all(line.strip() for line in lines[number : scan.marked[after]]))
+
+
+def _is_code(scan: _Scan, line: str) -> bool:
+    text = line.lstrip()
+    if scan.fence:
+        return not scan.quoted or text[:1] == ">"
+    if (scan.until and scan.hidden) or text.startswith("<!--") or _FENCE.match(text):
+        return True
+    return not scan.paragraph and _indent(line, text) >= scan.content + 4
 
 
 def _line(scan: _Scan, number: int, line: str) -> None:

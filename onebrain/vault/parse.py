@@ -53,10 +53,10 @@ def parse(path: str, text: str, settings: Settings = Settings()) -> Note:
     body = lines[front.body_line - 1 :]
     layout = blocks.layout(body, front.body_line)
     order = dates.order_of((text,)) or settings.date_order
-    meta = records.fields(body, front.body_line, layout.code)
-    sections = _sections(body, front.body_line, layout)
+    meta = records.fields(layout.lines, front.body_line, layout.code)
+    sections = _sections(layout.lines, front.body_line, layout)
     stated = _status_section(sections)
-    source = classify(path, front.values, settings.folders, [heading.text for heading in layout.headings], "\n".join(body[:25]))
+    source = classify(path, front.values, settings.folders, [heading.text for heading in layout.headings], "\n".join(layout.lines[:25]))
     stem = _stem(path)
     dated = records.own_date(stem, front, meta, stated[0] if stated else None, layout.headings, order, record=source is Source.DECISION)
     note = Note(

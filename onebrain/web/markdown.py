@@ -45,7 +45,7 @@ def to_html(text: str, *, first: int = 0, last: int = 0, title: str | None = Non
     A first heading that only repeats `title` is left out: the page shows it already.
     """
     skipped = frontmatter.read(text).body_line - 1
-    body = "\n".join(text.split("\n")[skipped:])
+    body = "\n".join(blocks.layout(text.split("\n")[skipped:], 1).lines)
     markdown = _markdown()
     env: MutableMapping[str, Any] = {"resolve": resolve}
     tokens = markdown.parse(referenced(body), env)

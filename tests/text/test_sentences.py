@@ -259,8 +259,15 @@ def test_prose_that_looks_like_a_generators_mark_stays(text: str) -> None:
     assert [s.text for s in sentences(text)] == [text]
 
 
+def test_a_comment_of_several_paragraphs_is_no_sentence() -> None:
+    text = "One. %% Hid. Two. %% Three.\n\n%%\nhid.\n\nhid too.\n%%\n\n<!-- hid\n\nhid. -->\nFour.\n\n"
+    text += "`%%time` and `%%bash` stay.\n\n%% open\n\nFive."
+    assert [s.text for s in sentences(text)] == ["One.", "Three.", "Four.", "%%time and %%bash stay.", "%% open", "Five."]
+
+
 def test_a_line_of_tags_is_no_sentence() -> None:
-    text = "We moved to Ulm.\n#move #team/north #two words#\n\n#2026/plans, #ideas\n\n- #todo\n- #todo call Ann\n\n#12 is fixed.\n\n#12\n\n#日本語、これは文です。"
+    text = "We moved to Ulm.\n#move #team/north #two words#\n\n#2026/plans, #ideas\n\n- #todo\n- #todo call Ann\n\n#12 is fixed."
+    text += "\n\n#12\n\n#日本語、これは文です。"
     told = ["We moved to Ulm.", "#todo call Ann", "#12 is fixed.", "#12", "#日本語、これは文です。"]
     assert [s.text for s in sentences(text)] == told
     assert sentences("#lone #tags\n\n**Tags**: #a #b\n\nTags:\n#c") == []

@@ -135,12 +135,33 @@ def test_like_the_parser_on_real_notes() -> None:
         for path in sorted((VAULTS / vault).rglob("*.md")):
             text, _ = files.decode(path.read_bytes())
             body = "\n".join(text.split("\n")[frontmatter.read(text).body_line - 1 :])[:40_000]
-            if headings(body) != oracle(body):
+            shown = "\n".join(blocks.layout(body.split("\n"), 1).lines)  # the parser knows no `%%`
+            if headings(body) != oracle(shown):
                 differing.append(path.name)
     assert differing == []
 
 
-@pytest.mark.parametrize("line", ["# h", "- item", "| a | b |", "> q", "text", "```", "<div>", "1. x"])
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a %%b%% c\n%%d%%\n- %%e%%\n| x %%f%% |", "a c\n\n\n| x |"),
+        ("a\n\n%%\nb\n\n# c\n%%\nd", "a\n\n\n\n\n\n\nd"),
+        ("%% kanban:settings\n```\n{}\n```\n%%\n# H", "\n\n\n\n\n# H"),
+        ("a %%b\nc%% d %%e%% f\n\n> %%g\n> h%%", "a\n d f\n\n\n"),
+        ("# H %%x%%\ntext", "# H\ntext"),
+        ("a %% b\n\nc %% d", "a %% b\n\nc %% d"),  # within a paragraph only
+        ("a\n\n%%\nnever closed\n\n# H", "a\n\n%%\nnever closed\n\n# H"),
+        *((code, code) for code in ("`%%x` and ``%%y``", "```\n%%x\n%%\n```\n\n%%", "a\n\n    %%x\n\n%%", "- a\n\n      %%x\n\n%%")),
+        ("<!-- %% -->\na\n\n%% b", "<!-- %% -->\na\n\n%% b"),
+    ],
+)
+def test_what_is_no_comment_is_shown(text: str, shown: str) -> None:
+    found = blocks.layout(text.split("\n"), 1)
+    assert "\n".join(found.lines) == shown
+    assert [heading.text for heading in found.headings] == (["H"] if "# H" in shown else [])
+
+
+@pytest.mark.parametrize("line", ["%% x", "x %%y", "%%x%%", "# h", "- item", "| a | b |", "> q", "text", "```", "<div>", "1. x"])
 def test_a_hundred_thousand_lines_take_no_time(line: str) -> None:
     begin = time.process_time()
     blocks.layout([line] * 100_000, 1)

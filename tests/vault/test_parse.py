@@ -74,6 +74,17 @@ tags: [one, "#two", a/b]
     assert note("n.md", text).tags == ("one", "two", "a/b", "start", "nested/tag", "paren", "1a", "ไทย", "日本語", "emoji😀")
 
 
+def test_comments_are_no_text_and_what_a_short_one_links_to_counts() -> None:
+    text = "# Oak\n\nWe planted it. %% [[Bill]] #paid %%\n\n"
+    text += "%%\n## Hidden\n[[Gone]] #gone on 2024-05-01\n\ndecided: no\n%%\n\n## Care\n\nWater it."
+    found = note("Oak.md", text)
+    assert [(section.heading_path, section.text) for section in found.sections] == [
+        (("Oak",), "We planted it."),
+        (("Oak", "Care"), "Water it."),
+    ]
+    assert (found.tags, [link.target for link in found.links], found.date) == (("paid",), ["Bill"], None)
+
+
 def test_tags_of_several_words() -> None:
     text = "#two words# and #one, not # this #, #dotnet and C# either; #a/b c#\n## Closed ##\n`#x y#`"
     assert note("n.md", text).tags == ("two words", "a/b c", "one", "dotnet")
