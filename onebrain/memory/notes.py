@@ -6,11 +6,11 @@ import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime
+from datetime import date
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from onebrain.text.dates import first_day
+from onebrain.text.dates import keyed_day
 from onebrain.vault import files
 from onebrain.vault.files import decode
 from onebrain.vault.frontmatter import Frontmatter, read, text_of, texts
@@ -66,9 +66,7 @@ def day_of(text: str) -> str | None:
             return date.fromisoformat(match.group()).isoformat()
         except ValueError:
             return None
-    if text.isdigit() and len(text) in (10, 13):
-        return datetime.fromtimestamp(int(text) / (1000 if len(text) == 13 else 1), UTC).date().isoformat()
-    return first_day(text)
+    return keyed_day(text)
 
 
 def number(text: object, default: float) -> float:

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 
 DEFAULT_ORDER = "dmy"  # most of the world; used where neither the note nor the configuration tells
 
@@ -71,6 +71,7 @@ _HAN = re.compile(
 )
 _VIETNAMESE = re.compile(r"(?P<d>\d{1,2})\s+tháng\s+(?P<m>\d{1,2})[,\s]+(?:năm\s+)?(?P<y>\d{4})(?!\w)", re.IGNORECASE)
 _URL = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s<>)\]]+", re.IGNORECASE)
+_EPOCH = re.compile(r"([1-3][0-9]{9})(?:[0-9]{3})?")  # from 2001 to 2096
 _DIGIT = re.compile(r"\d")
 _COMPACT = re.compile(r"(?<!\d)(?P<y>(?:19|20)\d\d)(?P<s>[-_.]?)(?P<m>[01]\d)(?P=s)(?P<d>[0-3]\d)(?!\d)")
 _NAME_DMY = re.compile(r"(?<!\d)(?P<d>[0-3]?\d)[-_.](?P<m>[01]?\d)[-_.](?P<y>(?:19|20)\d\d)(?!\d)")
@@ -93,6 +94,13 @@ def first_day(text: str, order: str | None = None) -> str | None:
     """The first day in `text`, or None."""
     found = find_dates(text, order)
     return found[0].iso if found else None
+
+
+def keyed_day(value: str, order: str | None = None) -> str | None:
+    """The day that the value of a date key (`created:`) gives: its first, or that of a time stamp as Dendron writes it, in seconds or
+    milliseconds since 1970 (UTC)."""
+    stamp = _EPOCH.fullmatch(value.strip())
+    return datetime.fromtimestamp(int(stamp[1]), UTC).date().isoformat() if stamp else first_day(value, order)
 
 
 def parse_day(text: str, order: str | None = None) -> str | None:

@@ -142,7 +142,7 @@ def _body_date(meta: list[Field], status: tuple[str, int] | None, headings: Sequ
 def field_date(meta: Iterable[Field], order: str | None) -> Dated | None:
     """The day that a metadata line gives."""
     for item in meta:
-        if item.key in _DATE_FIELDS and (iso := dates.first_day(item.value, order)):
+        if item.key in _DATE_FIELDS and (iso := dates.keyed_day(item.value, order)):
             return Dated(iso, item.line, item.key in _MADE_FIELDS)
     return None
 
@@ -150,7 +150,7 @@ def field_date(meta: Iterable[Field], order: str | None) -> Dated | None:
 def _front_date(front: Frontmatter, keys: tuple[str, ...], order: str | None, *, made: bool = False) -> Dated | None:
     for key in keys:
         value, line = front.find(key)
-        if (text := text_of(value)) and (iso := dates.first_day(text, order) or dates.day_in_name(text)):
+        if (text := text_of(value)) and (iso := dates.keyed_day(text, order) or dates.day_in_name(text)):
             return Dated(iso, line or 1, made)
     return None
 

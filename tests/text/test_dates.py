@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from onebrain.text.dates import day_in_name, find_dates, first_day, order_of, parse_day
+from onebrain.text.dates import day_in_name, find_dates, first_day, keyed_day, order_of, parse_day
 
 
 @pytest.mark.parametrize(
@@ -135,6 +135,22 @@ def test_the_evidence_of_unambiguous_dates(texts: list[str], order: str | None) 
 )
 def test_file_names(stem: str, iso: str | None) -> None:
     assert day_in_name(stem) == iso
+
+
+@pytest.mark.parametrize(
+    ("value", "iso"),
+    [
+        ("1690000000000", "2023-07-22"),
+        (" 1690000000 ", "2023-07-22"),
+        ("2023-07-22T10:00", "2023-07-22"),
+        ("9780306406157", None),  # an ISBN
+        ("0306406152", None),
+        ("16900000000", None),
+        ("1690000000 or so", None),
+    ],
+)
+def test_a_date_key_may_hold_a_time_stamp(value: str, iso: str | None) -> None:
+    assert keyed_day(value) == iso
 
 
 def test_places_are_exact_and_never_overlap() -> None:
