@@ -17,7 +17,7 @@ from urllib.parse import unquote
 
 from onebrain.text.marks import BLOCK_ID, plain, referenced
 from onebrain.vault.frontmatter import Frontmatter, texts
-from onebrain.vault.note import Heading, Link, LinkKind, Note, Value
+from onebrain.vault.note import Heading, Link, LinkKind, Note, Value, name_of
 from onebrain.vault.records import Field, is_status_key
 
 _WIKI = re.compile(r"(!?)\[\[([^\[\]]+)\]\]")
@@ -218,7 +218,8 @@ class LinkResolver:
             self._paths[key] = path
             self._folded.setdefault(key.casefold(), path)
             name = _stem(key.rsplit("/", 1)[-1]).casefold()
-            self._names.setdefault(name, []).append(path)
+            for called in {name, name_of(key).casefold()}:
+                self._names.setdefault(called, []).append(path)
             if numbered := number_of(path):
                 self._numbers.setdefault((_folder(path), numbered[1]), []).append(path)
                 if numbered[0]:

@@ -6,13 +6,23 @@ Lines are 1-based and count from the top of the file, frontmatter included. Path
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import PurePosixPath
 from typing import TypeAlias
 
 Value: TypeAlias = "str | list[Value] | dict[str, Value] | None"
 """A frontmatter value as we keep it: text, list, mapping or null. Numbers, dates and booleans stay the text the author typed."""
+
+
+_ADDED_TO_NAME = re.compile(r"(?<=\S) [0-9a-f]{32}$|(?<=[^/])\.excalidraw$")
+
+
+def name_of(path: str) -> str:
+    """What a note's file is called, without its suffix and without what Notion (` 0123…`, 32 digits) or Excalidraw adds to it."""
+    return _ADDED_TO_NAME.sub("", PurePosixPath(path).stem)
 
 
 class Source(StrEnum):

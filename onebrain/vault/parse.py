@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import PurePosixPath
 
 from onebrain.config import Folders
 from onebrain.text import dates
@@ -13,7 +12,7 @@ from onebrain.text.marks import TAG_NAME, TAG_OF_WORDS
 from onebrain.text.sentences import plain, sentences
 from onebrain.vault import blocks, events, files, frontmatter, links, records
 from onebrain.vault.frontmatter import Frontmatter
-from onebrain.vault.note import Heading, Link, Note, Section, Source, Status
+from onebrain.vault.note import Heading, Link, Note, Section, Source, Status, name_of
 from onebrain.vault.sources import classify
 
 PARSER_VERSION = 2  # raise when the same text gives another Note: every note is then read again
@@ -57,7 +56,7 @@ def parse(path: str, text: str, settings: Settings = Settings()) -> Note:
     sections = _sections(layout.lines, front.body_line, layout)
     stated = _status_section(sections)
     source = classify(path, front.values, settings.folders, [heading.text for heading in layout.headings], "\n".join(layout.lines[:25]))
-    stem = _stem(path)
+    stem = name_of(path)
     dated = records.own_date(stem, front, meta, stated[0] if stated else None, layout.headings, order, record=source is Source.DECISION)
     note = Note(
         path=path,
@@ -88,9 +87,8 @@ def _event_log(path: str, text: str) -> Note:
     """Session events are JSON, one object a line: kept verbatim, found by their words."""
     lines = text.rstrip("\n").split("\n")
     section = Section((), 0, 1, len(lines), "\n".join(lines))
-    return Note(
-        path=path, title=_stem(path), source=Source.EVENT, date=dates.day_in_name(_stem(path)), sections=(section,) if text.strip() else ()
-    )
+    name = name_of(path)
+    return Note(path=path, title=name, source=Source.EVENT, date=dates.day_in_name(name), sections=(section,) if text.strip() else ())
 
 
 def _with_problem(note: Note, problem: str) -> Note:
@@ -269,7 +267,3 @@ def _all_links(
     for key, value in front.values.items():
         yield from links.frontmatter_links(value, front.lines.get(key, 1))
     yield from links.links_in(body, first_line, layout.code, headings)
-
-
-def _stem(path: str) -> str:
-    return PurePosixPath(path).stem

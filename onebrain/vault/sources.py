@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from onebrain.config import Folders
 from onebrain.text import dates
 from onebrain.vault.frontmatter import text_of, texts
-from onebrain.vault.note import Source, Value
+from onebrain.vault.note import Source, Value, name_of
 
 _SESSION = re.compile(r"^\d{4}-\d{2}-\d{2}-(?:.+-)?session-\d+$", re.IGNORECASE)
 _CHECKPOINT = re.compile(r"^\d{4}-\d{2}-\d{2}-.+-checkpoint-\d+$", re.IGNORECASE)
@@ -63,6 +63,8 @@ _CONTEXT_HEADING = re.compile(
 def classify(path: str, frontmatter: Mapping[str, Value], folders: Folders, headings: Iterable[str] = (), opening: str = "") -> Source:
     """The source kind of a note. `headings` are its heading texts and `opening` its first lines: a record is also known by these."""
     place = PurePosixPath(path)
+    if (name := name_of(path)) != place.stem:
+        place = place.with_name(name + place.suffix)
     tags = {
         tag.strip("# ").casefold() for key in ("tags", "tag") for value in texts(frontmatter.get(key)) for tag in re.split(r"[,\s]+", value)
     }

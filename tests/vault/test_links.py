@@ -106,6 +106,7 @@ def test_a_link_knows_its_place() -> None:
     assert (link.line, link.heading, link.alias) == (5, "B", "n")
 
 
+NOTION = "0a1b2c3d4e5f60718293a4b5c6d7e8f9"
 PATHS = [
     "Note.md",
     "deep/Note.md",
@@ -120,6 +121,7 @@ PATHS = [
     "with space/A b.md",
     "2024-01-02.md",
     "nats/ADR-8.md",
+    f"Team {NOTION}/Road Map {NOTION}.md",
 ]
 RESOLVER = LinkResolver(PATHS, {"deep/er/Only.md": ("The One",)}, {"adr/0014-new.md": "A New Way"})
 
@@ -151,6 +153,9 @@ RESOLVER = LinkResolver(PATHS, {"deep/er/Only.md": ("The One",)}, {"adr/0014-new
         ("x.md", "345", None),
         ("x.md", "../../etc/passwd", None),
         ("x.md", "#Part", None),
+        ("x.md", f"Team%20{NOTION}/Road%20Map%20{NOTION}.md", f"Team {NOTION}/Road Map {NOTION}.md"),
+        (f"Team {NOTION}/x.md", f"Road%20Map%20{NOTION}.md#part", f"Team {NOTION}/Road Map {NOTION}.md"),
+        ("x.md", "Road Map", f"Team {NOTION}/Road Map {NOTION}.md"),
     ],
 )
 def test_targets_become_paths(source: str, target: str, path: str | None) -> None:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 
 from onebrain.vault.events.log import changelog_entries, log_entries
-from onebrain.vault.events.reader import Reader, stem_of
+from onebrain.vault.events.reader import Reader
 from onebrain.vault.events.record import clean_title, holds_many, record_blocks, record_file
-from onebrain.vault.note import Event, EventKind, Note, Source
+from onebrain.vault.note import Event, EventKind, Note, Source, name_of
 from onebrain.vault.records import Dated
 
 __all__ = ["clean_title", "find"]
@@ -35,7 +35,7 @@ def find(note: Note, dated: Dated | None = None, order: str | None = None) -> tu
         return ()
     if note.source is Source.DECISION:
         found = list(record_blocks(reader)) or list(log_entries(reader) if holds_many(reader) else _one_record(reader))
-    elif _CHANGELOG_NAME.search(stem_of(note.path)):
+    elif _CHANGELOG_NAME.search(name_of(note.path)):
         found = list(changelog_entries(reader))
     elif _CHANGELOG_FOLDER.search(note.path):
         found = list(changelog_entries(reader, one_release=True)) or list(log_entries(reader))

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from onebrain.text import dates
 from onebrain.text.sentences import Kind, Sentence, plain, sentences
 from onebrain.vault.events import cues, reasons
-from onebrain.vault.events.reader import YEAR, Reader, dated_sections, heading_day, leading_day, own_day, stem_of
+from onebrain.vault.events.reader import YEAR, Reader, dated_sections, heading_day, leading_day, own_day
 from onebrain.vault.events.record import DECISIONS_HEADING
 from onebrain.vault.events.table import decision_rows
-from onebrain.vault.note import Event, EventKind, Section, Source
+from onebrain.vault.note import Event, EventKind, Section, Source, name_of
 
 MOST_TEXT = 20_000  # characters of one section that are read for bullets and sentences
 CHANGELOG_BULLETS = 40
@@ -181,7 +181,7 @@ def _speaks_of_its_day(reader: Reader) -> bool:
     if note.date is None:
         return False
     words = {note.type.casefold() if note.type else "", *(tag.casefold() for tag in note.tags)}
-    if note.source in _DATED_SOURCES or dates.day_in_name(stem_of(note.path)) == note.date or words & _DATED_TYPE:
+    if note.source in _DATED_SOURCES or dates.day_in_name(name_of(note.path)) == note.date or words & _DATED_TYPE:
         return True
     of_a_section = any(section.level > 1 and section.line_start <= reader.dated_line <= section.line_end for section in note.sections)
     return reader.speaks and not of_a_section

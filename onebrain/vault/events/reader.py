@@ -89,7 +89,3 @@ def leading_day(text: str, reader: Reader) -> str | None:
     if not YEAR.search(text[:40]):
         return None
     return next((found.iso for found in dates.find_dates(text, reader.order)[:1] if _LEAD_DATE.match(text[: found.start])), None)
-
-
-def stem_of(path: str) -> str:
-    return path.rsplit("/", 1)[-1].rsplit(".", 1)[0]
