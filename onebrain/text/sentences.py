@@ -57,6 +57,7 @@ _TAG = rf"(?:{TAG_OF_WORDS}|#(?!\d+(?!\S)){TAG_NAME})"
 _TAGS = re.compile(
     rf"^[ \t>]*(?:[-+*][ \t]+)?(?:{_TAG}|[*_]{{0,3}}tags?[*_]{{0,3}}::?[*_]{{0,3}}(?=\s|$))(?:[\s,;]+{_TAG})*[\s,;]*$", re.IGNORECASE
 )  # nothing else on the line
+_EMBEDS = re.compile(r"^[ \t>]*(?:[-+*][ \t]+)?(?:!\[\[[^\[\]]*\]\][ \t]*)+$")  # what they show stands in another file
 _DRAWER = re.compile(r"^\s*:(?:PROPERTIES|LOGBOOK):\s*$", re.IGNORECASE)
 _COMMENT = re.compile(r"^[ \t>]*(?:[-+*][ \t]+)?(?:(?P<html><!--)|%%)")
 _SHORTCODES = re.compile(rf"(?:>|\s|{SHORTCODE})+\Z", re.DOTALL)
@@ -175,7 +176,7 @@ def _skipped(lines: Sequence[str], at: int) -> int | None:
         return after
     if _DRAWER.match(line):
         return _drawer_end(lines, at)
-    if any(pattern.match(line) for pattern in (_RULE, _DROPPED, _DIRECTIVE, ADMONITION, _TAGS)):
+    if any(pattern.match(line) for pattern in (_RULE, _DROPPED, _DIRECTIVE, ADMONITION, _TAGS, _EMBEDS)):
         return at + 1
     if "{{" in line or "{%" in line:
         for end in range(at + 1, min(at + _MOST_LINES, len(lines)) + 1):
@@ -302,7 +303,7 @@ def _split(markdown: str, lines: Sequence[str], starts: Sequence[int], first: in
         body = piece.strip()
         said = _DEFINES.sub(": ", body, count=1) if "\n" in body else body
         text = plain("\n".join(QUOTE_LEAD.sub("", line) for line in said.split("\n")) if ">" in said else said, inline=True)
-        if text and any(unicodedata.category(char)[0] in "LNS" for char in text):
+        if text and not _TAGS.match(text) and any(unicodedata.category(char)[0] in "LNS" for char in text):
             start = begin + at + offset
             yield Sentence(text, start, start + len(body), first + raw.count("\n", 0, at + offset), kind)
         at = cut

@@ -10,7 +10,7 @@ from onebrain.config import Folders
 from onebrain.text import dates
 from onebrain.text.marks import TAG_NAME, TAG_OF_WORDS
 from onebrain.text.sentences import plain, sentences
-from onebrain.vault import blocks, events, files, frontmatter, links, records
+from onebrain.vault import blocks, dialects, events, files, frontmatter, links, records
 from onebrain.vault.frontmatter import Frontmatter
 from onebrain.vault.note import Heading, Link, Note, Section, Source, Status, name_of
 from onebrain.vault.sources import classify
@@ -47,9 +47,7 @@ def parse(path: str, text: str, settings: Settings = Settings()) -> Note:
     """A note from its text (line ends `\\n`)."""
     if path.lower().endswith(".jsonl"):
         return _event_log(path, text)
-    front = frontmatter.read(text)
-    lines = text.split("\n")
-    body = lines[front.body_line - 1 :]
+    front, body = dialects.read(text)
     layout = blocks.layout(body, front.body_line)
     order = dates.order_of((text,)) or settings.date_order
     meta = records.fields(layout.lines, front.body_line, layout.code)
@@ -72,15 +70,15 @@ def parse(path: str, text: str, settings: Settings = Settings()) -> Note:
         sections=sections,
         links=_links(front, meta, stated, body, layout),
         problems=front.problems,
-        matter=_matter(lines, front),
+        matter=_matter(text, front),
     )
     return replace(note, events=events.find(note, dated, order))
 
 
 def headings(text: str) -> tuple[Heading, ...]:
     """The headings of a note's text (line ends `\\n`)."""
-    first_line = frontmatter.read(text).body_line
-    return blocks.layout(text.split("\n")[first_line - 1 :], first_line).headings
+    front, body = dialects.read(text)
+    return blocks.layout(body, front.body_line).headings
 
 
 def _event_log(path: str, text: str) -> Note:
@@ -205,11 +203,11 @@ def _type(front: Frontmatter) -> str | None:
     return re.sub(r"\[\[|\]\]", "", frontmatter.text_of(value) or "") or None
 
 
-def _matter(lines: Sequence[str], front: Frontmatter) -> Section | None:
+def _matter(text: str, front: Frontmatter) -> Section | None:
     last = front.body_line - 2  # the line before the closing one
     if last < 2:
         return None
-    return Section((), 0, 2, last, "\n".join(lines[1:last]))
+    return Section((), 0, 2, last, "\n".join(text.split("\n", last)[1:last]))
 
 
 def _status_section(sections: Sequence[Section]) -> list[tuple[str, int]]:

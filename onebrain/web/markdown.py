@@ -20,7 +20,7 @@ from markdown_it.token import Token
 from markdown_it.utils import OptionsDict
 
 from onebrain.text.marks import BLOCK_ID, referenced
-from onebrain.vault import blocks, frontmatter
+from onebrain.vault import blocks, dialects
 
 Resolve = Callable[[str], str | None]
 """A link target as written → the vault path it means, or None."""
@@ -44,8 +44,9 @@ def to_html(text: str, *, first: int = 0, last: int = 0, title: str | None = Non
 
     A first heading that only repeats `title` is left out: the page shows it already.
     """
-    skipped = frontmatter.read(text).body_line - 1
-    body = "\n".join(blocks.layout(text.split("\n")[skipped:], 1).lines)
+    front, lines = dialects.read(text)
+    skipped = front.body_line - 1
+    body = "\n".join(blocks.layout(lines, 1).lines)
     markdown = _markdown()
     env: MutableMapping[str, Any] = {"resolve": resolve}
     tokens = markdown.parse(referenced(body), env)

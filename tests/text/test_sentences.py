@@ -266,7 +266,7 @@ def test_a_comment_of_several_paragraphs_is_no_sentence() -> None:
 
 
 def test_a_line_of_tags_is_no_sentence() -> None:
-    text = "We moved to Ulm.\n#move #team/north #two words#\n\n#2026/plans, #ideas\n\n- #todo\n- #todo call Ann\n\n#12 is fixed."
+    text = "We moved to Ulm. #moved\n#move #team/north #two words#\n\n#2026/plans, #ideas\n\n- #todo\n- #todo call Ann\n\n#12 is fixed."
     text += "\n\n#12\n\n#日本語、これは文です。"
     told = ["We moved to Ulm.", "#todo call Ann", "#12 is fixed.", "#12", "#日本語、これは文です。"]
     assert [s.text for s in sentences(text)] == told
