@@ -25,8 +25,10 @@ _CODE_BLOCK = re.compile(
     r"^[ \t]*(?:(?P<tag>\{\{[<%]|\{%)-?[ \t]*(?P<name>highlight|mermaid|comment)\b|#\+begin_(?P<org>src|example|export|comment)\b)",
     re.IGNORECASE,
 )
+OPEN_TASK = r"(?:TODO|DOING|NOW|LATER|WAIT(?:ING)?|IN-PROGRESS)(?=[ \t]+[^\s:])"  # Logseq's `[ ]`, at the start of an item
+_TASK = rf"(?:\[.\]|{OPEN_TASK}|(?:DONE|CANCELL?ED)(?=[ \t]+[^\s:]))[ \t]+(?:\[#[A-C]\][ \t]+)?"
 LEAD = re.compile(
-    r"^[ \t]*(?:>(?!\}\})[ \t]?)*[ \t]*(?:#{1,6}[ \t]+|(?:[-+*]|\d{1,9}[.)])[ \t]+(?:\[.\][ \t]+)?)?(?:\[!\w[\w-]*\][-+]?[ \t]*)?"
+    rf"^[ \t]*(?:>(?!\}}\}})[ \t]?)*[ \t]*(?:#{{1,6}}[ \t]+|(?:[-+*]|\d{{1,9}}[.)])[ \t]+(?:{_TASK})?)?(?:\[!\w[\w-]*\][-+]?[ \t]*)?"
 )
 QUOTE_LEAD = re.compile(r"^[ \t]*(?:>(?!\}\})[ \t]?)+(?:\[!\w[\w-]*\][-+]?[ \t]*)?")
 BLOCK_ID = re.compile(r"(?:^|[ \t])\^(?P<id>[A-Za-z0-9-]+)[ \t]*$")  # what other notes name a paragraph by; no word of it

@@ -46,6 +46,7 @@ _RULE = re.compile(r"^ {0,3}(?:(?:-[ \t]*){3,}|(?:\*[ \t]*){3,}|(?:_[ \t]*){3,})
 _ITEM = re.compile(r"^[ \t]*(?:>[ \t]?)*[ \t]*(?:[-+*]|\d{1,9}[.)])[ \t]+\S")
 _CALLOUT = re.compile(r"^[ \t]*>[ \t]*\[!")
 _KEY = re.compile(r"^[ \t>]*(?:[*_]{0,3})[^\W\d_][^\n:|*_.,;!?]{0,38}[*_]{0,3}(?::[*_]{0,3}(?=\s|$)|::)")
+_PROPERTY = re.compile(r"^[ \t>]*[^\W\d_][\w./-]*::[ \t]+\S")  # Logseq's and Dataview's, under the text it belongs to
 _ROW = re.compile(r"^[ \t>]*\|.*\|[ \t]*(?:\^[\w-]+)?$")
 _DIVIDER = re.compile(r"^[ \t>]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)+\|?[ \t]*$|^[ \t>]*\|[ \t]*:?-+:?[ \t]*\|[ \t]*$")
 _DIRECTIVE = re.compile(r"^\s*\.\. (?:[\w:+-]+::|_[^:]+:|\[)")
@@ -243,6 +244,8 @@ def _paragraph_end(lines: Sequence[str], at: int) -> int:
         if not text or line.lstrip().startswith(">") != quoted:
             return number
         if text[0] in _BLOCK_FIRST and any(pattern.match(line) for pattern in _BLOCKS):
+            return number
+        if "::" in text and _PROPERTY.match(line):
             return number
         if (keyed and _KEY.match(line)) or (number == at + 1 and _CALLOUT.match(lines[at])):
             return number

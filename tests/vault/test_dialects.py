@@ -63,3 +63,66 @@ def test_a_drawing_is_read_by_its_words() -> None:
 def test_an_older_drawing_hides_its_words_in_a_comment() -> None:
     text = "%%\n# Text Elements\nA weir. ^a1\n\n# Embedded files\nab12: https://x.y/z.png\n\n# Drawing\n{\"a\": 1}\n%%\n"
     assert told(note(f"---\nexcalidraw-plugin: raw\n---\n{text}")) == ["A weir."]
+
+
+PAGE = """title:: Tree Care
+tags:: [[two words]], oak, #park
+alias:: Care of Trees, Pruning
+type:: [[Guide]]
+author:: Ann
+
+- Water oaks weekly in summer.
+  id:: 64a1b2c3-d4e5-4f60-8182-93a4b5c6d7e8
+  collapsed:: true
+\t- Because the soil is sandy.
+\t  rating:: 5
+- TODO [#A] Call the nursery
+  SCHEDULED: <2023-08-01 Tue .+1w>
+  :LOGBOOK:
+  CLOCK: [2023-07-22 Sat 10:00:00]--[2023-07-22 Sat 10:01:00] =>  00:01:00
+  :END:
+- DONE Bought a saw DEADLINE: <2023-08-02 Wed>
+- LATER see ((64a1b2c3-d4e5-4f60-8182-93a4b5c6d7e8)) and [the rule](((64a1b2c3-d4e5-4f60-8182-93a4b5c6d7e8)))
+- ((64a1b2c3-d4e5-4f60-8182-93a4b5c6d7e8))
+- {{embed ((64a1b2c3-d4e5-4f60-8182-93a4b5c6d7e8))}}
+- {{embed [[Saws]]}}
+- {{query (and [[oak]] (task TODO))}}
+- TODO: is no marker
+- ```
+  id:: 64a1b2c3-d4e5-4f60-8182-93a4b5c6d7e8
+  {{query x}}
+  ```
+"""
+
+
+def test_a_page_of_logseq_is_read_as_it_shows() -> None:
+    found = note(PAGE, "pages/Tree Care.md")
+    assert (found.title, found.type) == ("Tree Care", "Guide")
+    assert (found.tags, found.aliases) == (("two words", "oak", "park"), ("Care of Trees", "Pruning"))
+    assert told(found) == [
+        "author: Ann",
+        "Water oaks weekly in summer.",
+        "Because the soil is sandy.",
+        "rating: 5",
+        "Call the nursery",
+        "Bought a saw",
+        "see and the rule",
+        "TODO: is no marker",
+    ]
+    assert [(link.target, link.kind) for link in found.links] == [("Guide", LinkKind.LINK), ("Saws", LinkKind.EMBED)]
+    (passage,) = chunk(found)
+    assert (passage.line_start, passage.line_end) == (5, PAGE.count("\n"))
+    assert passage.text.split("\n")[2] == PAGE.split("\n")[6]
+    assert not any(gone in passage.text.partition("```")[0] for gone in ("64a1", "query", "LOGBOOK", "CLOCK", "2023", "collapsed"))
+
+
+def test_the_properties_of_a_page_may_be_its_first_block() -> None:
+    found = note("- title:: A\n  tags:: x\n- tags:: y\n- We keep it.", "a.md")
+    assert (found.title, found.tags) == ("A", ("x",))
+
+
+def test_what_only_looks_like_logseq_stays() -> None:
+    text = "Call f((a)) and {{title}}.\n\nWe use {{query}} here.\n\nThe DEADLINE: <soon>."
+    text += "\n\n:LOGBOOK:\nNever closed.\n\nstd::vector is fast."
+    assert [section.text for section in note(text).sections] == [text]
+    assert note(text).frontmatter == {}

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from onebrain.text import dates
+from onebrain.text.marks import OPEN_TASK
 from onebrain.text.sentences import Kind, Sentence, plain, sentences
 from onebrain.vault.events import cues, reasons
 from onebrain.vault.events.reader import YEAR, Reader, dated_sections, heading_day, leading_day, own_day
@@ -22,7 +23,7 @@ _DATED_SOURCES = {*_LOGS, Source.DAILY}
 _TOLD_BY_TITLE = {Source.MEMORY, Source.MEMORY_NOTE, Source.CARD}
 _DATED_TYPE = {"meeting", "meetings", "journal", "log", "worklog", "standup", "retro", "retrospective", "minutes", "daily"}
 _MEMORY_TYPES = {"project", "decision", "context", "dev"}
-_OPEN_TASK = re.compile(r"^[\s>]*(?:[-+*]|\d+[.)])\s+\[ \]")
+_OPEN_TASK = re.compile(rf"^[\s>]*(?:[-+*]|\d+[.)])\s+(?:\[ \]|{OPEN_TASK})")
 _YEAR_ALONE = re.compile(r"(?<![\w.,/-])((?:19|20)\d\d)(?![\w/-]|[.,]\d)")
 _ANOTHER_DAY = re.compile(
     r"\b(?:yesterday|tomorrow|ago|last (?:week|month|quarter|year|spring|summer|autumn|fall|winter)|originally|gestern|damals"
