@@ -278,6 +278,7 @@ Kafka, decided nothing here.
   - Why: nobody trusts the new one yet.
 - 2026-04-20: Postgres table declined
 - [ ] not decided yet
+- LATER nor is this
 
 ## Insights & Learnings
 
@@ -413,6 +414,7 @@ def test_a_dated_note_of_any_kind_tells_of_a_change(path: str, text: str, day: s
         "Last year we moved to PostgreSQL because partial indexes were missing.",
         "Should we have moved to PostgreSQL because of the partial indexes?",
         "Bought a plant because the room looked empty.",
+        "- TODO Ask Jana why the lamp flickers, because it does.",
         "- [ ] Ask Jana why the lamp flickers, because it does.",
     ],
 )
