@@ -42,7 +42,7 @@ from onebrain.search.searcher import Models, Searcher
 from onebrain.search.synthesis import Writing, add_synthesis
 from onebrain.vault import files, links, places
 from onebrain.vault.library import NoteRecord, Vector
-from onebrain.vault.parse import Settings, read_note
+from onebrain.vault.parse import Settings, read_note, shown
 
 Made = TypeVar("Made")
 Step = Callable[[str, int, int], None]
@@ -416,7 +416,7 @@ class _VaultGrep:
         for path, raw in files.read_all(self._config.vault, paths):
             lower = raw.lower()
             sought = [needle for needle, lines in found.items() if len(lines) < limit and parts[needle] in lower]
-            lines = files.decode(raw)[0].split("\n") if sought else []
+            lines = shown(files.decode(raw)[0]) if sought else []
             for needle in sought:
                 number = next((number for number, line in enumerate(lines, 1) if needle.pattern.search(line)), None)
                 if number is not None:

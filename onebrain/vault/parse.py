@@ -81,6 +81,14 @@ def headings(text: str) -> tuple[Heading, ...]:
     return blocks.layout(body, front.body_line).headings
 
 
+def shown(text: str) -> list[str]:
+    """The lines of a note's text without what stands in Obsidian's comments or in the data of a drawing; empty where nothing is left."""
+    if "%%" not in text and "excalidraw-plugin" not in text:
+        return text.split("\n")
+    front, body = dialects.read(text)
+    return [*text.split("\n")[: front.body_line - 1], *blocks.layout(body, front.body_line).lines]
+
+
 def _event_log(path: str, text: str) -> Note:
     """Session events are JSON, one object a line: kept verbatim, found by their words."""
     lines = text.rstrip("\n").split("\n")

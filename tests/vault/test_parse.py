@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from onebrain.vault import Settings, chunk, read_note
 from onebrain.vault.note import Heading, Note, Source, Status
+from onebrain.vault.parse import shown
 
 
 def note(path: str, text: str, **settings: str) -> Note:
@@ -87,6 +88,11 @@ def test_comments_are_no_text_and_what_a_short_one_links_to_counts() -> None:
         (("Oak", "Care"), "Water it."),
     ]
     assert (found.tags, [link.target for link in found.links], found.date) == (("paid",), ["Bill"], None)
+
+
+def test_the_shown_lines_stand_where_they_stood() -> None:
+    assert shown("---\na: b\n---\nx %%y%%\n\n%%\nz\n%%\nend") == ["---", "a: b", "---", "x", "", "", "", "", "end"]
+    assert shown("a\nb") == ["a", "b"]
 
 
 def test_tags_of_several_words() -> None:
