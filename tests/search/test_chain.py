@@ -265,6 +265,7 @@ class Translating(HashEmbedder):
         return super().embed_query(f"ADR-1\nDecision\n{RECORD.partition('## Decision')[2]}" if "Warum" in text else text)
 
 
+@pytest.mark.usefixtures("plain_calibration")
 def test_a_question_in_another_language_is_answered_by_meaning(tmp_path: Path) -> None:
     links = chain(MemoryLibrary(tmp_path, ORDERS), "Warum sind die Bestellungen in Postgres?", Translating())
     assert [link.path for link in links] == ["projects/orders/ADR-1.md"]

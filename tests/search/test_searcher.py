@@ -162,6 +162,7 @@ CHANGES = """# Changelog
 TELEMETRY = "# Telemetry\n\nWas telemetry removed? The telemetry module was removed because two security reviews failed on it.\n"
 
 
+@pytest.mark.usefixtures("plain_calibration")
 def test_a_chain_without_a_reason_is_told_with_the_sentence_that_gives_it(tmp_path: Path) -> None:
     report = ask(MemoryLibrary(tmp_path, NOTES | {"CHANGELOG.md": CHANGES, "notes/Telemetry.md": TELEMETRY}), "why was telemetry removed?")
     assert [link.event for link in report.chain] == ["Removed the telemetry module."]
@@ -244,6 +245,7 @@ def test_one_hit_a_section_and_every_number_with_its_reasons(library: MemoryLibr
         assert hit.band is (Band.CONFIDENT if hit.rerank_score >= 0.6 else Band.POSSIBLE if hit.rerank_score >= 0.3 else Band.WEAK)
 
 
+@pytest.mark.usefixtures("plain_calibration")
 def test_nothing_of_an_answer_scores_less_than_was_asked_for(library: MemoryLibrary) -> None:
     def said(text: str, least: float | None) -> tuple[list[float | None], int, int, Verdict, bool]:
         report = ask(library, text, grep=Files(), min_score=least)
