@@ -172,8 +172,15 @@ def _by_meaning(c: Candidate, asked: _Asked) -> dict[str, float]:
         "no_vectors": float(not asked.pool.semantic.near),
         "rr_vec": _reciprocal(c.ranks.get("vec")),
         "rr_hyde": _reciprocal(c.ranks.get("hyde")),
-        "crowd": min(_CROWD, sum(other.id != c.chunk.id and _beside(other, c.chunk) for other in asked.close)) / _CROWD,
+        "crowd": _crowd(c, asked),
     }
+
+
+def _crowd(c: Candidate, asked: _Asked) -> float:
+    """How many passages beside this one are among the closest. What is most of its note has none, which says nothing against it."""
+    if 2 * len(c.chunk.text.encode()) >= c.note.size:
+        return 0.5 * (c.ranks.get("vec", _CLOSE) < _CLOSE)
+    return min(_CROWD, sum(other.id != c.chunk.id and _beside(other, c.chunk) for other in asked.close)) / _CROWD
 
 
 def _by_place(c: Candidate, asked: _Asked) -> dict[str, float]:
@@ -181,7 +188,6 @@ def _by_place(c: Candidate, asked: _Asked) -> dict[str, float]:
         "agree": float(c.ranks.get("lex", _CLOSE) < _CLOSE and c.ranks.get("vec", _CLOSE) < _CLOSE),
         "agreed_lead": float(bool(asked.leads) and all(_beside(lead, c.chunk) for lead in asked.leads)),
         "foreign": float(_language(c.chunk.text[:_LANGUAGE_SAMPLE]) != asked.language),
-        "whole": float(2 * len(c.chunk.text.encode()) >= c.note.size),  # most of its note: no neighbour can speak for it
         "history": float(c.note.source in _HISTORY),
         "why": float(asked.pool.reading.mode is Mode.WHY),
         "history_why": float(c.note.source in _HISTORY and asked.pool.reading.mode is Mode.WHY),
