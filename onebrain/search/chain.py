@@ -19,7 +19,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from onebrain.search.evidence import Candidate, Pool, probability, rank_score
+from onebrain.search.evidence import Candidate, Pool, covered, probability, rank_score
 from onebrain.search.evidence import names_in as names_in
 from onebrain.search.filters import allowed
 from onebrain.search.report import POSSIBLE, Band, ChainLink, Hit, Quote
@@ -161,7 +161,7 @@ def stories(library: Library, pool: Pool) -> list[Story]:
         return []
     near = _nearest(library, pool, notes[seeds[0]], usable)
     reached = [path for path in _reached(seeds, near, notes) if path in usable]
-    tied = _Ties(notes[seeds[0]], near, best)
+    tied = _Ties(notes[seeds[0]], near, best, covered(pool))
     return [Story(notes[path], best.get(path), tied.features(notes[path], best.get(path))) for path in reached]
 
 
@@ -198,13 +198,14 @@ def _nearest(library: Library, pool: Pool, lead: NoteRecord, usable: Collection[
 class _Ties:
     """What is true of a note by itself, and of its ties to the best note, the lead."""
 
-    def __init__(self, lead: NoteRecord, near: Sequence[str], best: Mapping[str, Candidate]) -> None:
+    def __init__(self, lead: NoteRecord, near: Sequence[str], best: Mapping[str, Candidate], covered: Mapping[str, float]) -> None:
         self.lead, self.near = lead, {path: rank for rank, path in enumerate(near)}
         top = max((c.score for c in best.values()), default=1.0) or 1.0
         self.ranks = {path: rank for rank, path in enumerate(best)}
         self.scores = {path: max(0.0, c.score / top) for path, c in best.items()}
         self.proof = max((c.probability or 0.0 for c in best.values()), default=0.0)
         self.cited = {path for path, kind in lead.links if kind not in _REPLACES}
+        self.covered = covered
 
     def features(self, note: NoteRecord, best: Candidate | None) -> dict[str, float]:
         path = note.path
@@ -218,7 +219,7 @@ class _Ties:
             "replacing": max((self.scores.get(other, 0.0) for other in _replaced(note)), default=0.0),
             "proof": proof,
             "beaten": self.proof - proof,
-            "cover": best.features.get("cover_near", 0.0) if best else 0.0,
+            "cover": self.covered.get(path, 0.0),
         }
 
 

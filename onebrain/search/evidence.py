@@ -227,6 +227,14 @@ def _matched_around(candidates: Sequence[Candidate]) -> dict[str, set[str]]:
     return {c.chunk.id: {word for step in steps for word in here.get((c.chunk.path, c.chunk.ordinal + step), ())} for c in candidates}
 
 
+def covered(pool: Pool) -> dict[str, float]:
+    """By note, the share of the question's weight that the passages found of it hold together: a record is told as a whole."""
+    weights, found = _weights(pool), dict[str, set[str]]()
+    for c in pool.candidates:
+        found.setdefault(c.chunk.path, set()).update(c.parts)
+    return {path: _share(weights, words, sum(weights.values()) or 1.0) for path, words in found.items()}
+
+
 def _fit(weights: Mapping[str, float], name: str) -> tuple[float, float]:
     """(share of the question's weight that the name holds, share of the name's words that the question holds)."""
     named = _words_of(name)
