@@ -36,6 +36,7 @@ _BEHIND = 1.0  # a hit that scores one less than the first lends at half its wor
 _LED, _GATHERED = -0.1, -0.2  # a whole list, with words that lead it in and without, gives way to an item that does as well …
 _ASKED_LIST, _OPENED = 0.1, 0.5  # … unless what opens it, lead-in or heading, holds so many of the question's words
 _MATTER = 0.7  # an entry of a frontmatter answers only where no prose does nearly as well
+_BARE = 0.5  # an address answers what asks for one, and hardly anything else
 _KEEP = 0.75  # of the best statement's score: a further one must be this good, or it only dilutes the answer
 _ALIKE = 0.7  # of the words of the shorter of two statements
 _STALE = frozenset({"deprecated", "superseded", "rejected"})
@@ -64,6 +65,8 @@ _BYGONE = re.compile(  # what asks for a time that may be over
     r"\b(?:(?:19|20)\d\d|first|original\w*|initial\w*|previous\w*|former\w*|older|oldest|before|used to|history)\b", re.IGNORECASE
 )
 _DAY_LINE, _DAY_LABEL = 80, 16  # characters of a line that tells the day of what stands below it, and letters of that before the day
+_ADDRESS = re.compile(r"\bhttps?://\S+|\b[0-9a-f]{12,}\b")  # or the hash of a commit
+_ASKS_ADDRESS = re.compile(r"\b(?:links?|urls?|address|site|website|page|where|repo\w*|pull|pr)\b", re.IGNORECASE)
 _VALUE = re.compile(r"[\w.,:/@-]*\d[\w.,:/@-]*|[^\W\d_]+(?:['’-][^\W\d_]+)*")
 
 
@@ -124,7 +127,7 @@ def _options(hit: Hit, chunk: Chunk, passage: int, behind: float, pool: Pool) ->
     for said in statements(chunk):
         if said.states():
             text = said.text
-            own = held(text)
+            own = held(_ADDRESS.sub(" ", text))  # the name of a site is no word of what is said
             option = _Option(said, text, chunk.path, heading, chunk.line_start + said.line, passage, behind, len(found))
             found.append(
                 replace(
@@ -174,7 +177,8 @@ def _score(option: _Option, likeness: float, pool: Pool) -> float:
     score += _ASKED_FOR * any(asked.search(question) and given.search(option.text) for asked, given in _HAVE)
     score += _REASON * (pool.reading.mode is Mode.WHY and cues.explains(option.text))
     score += (_ASKED_LIST if option.opened >= _OPENED else _LED if said.lead else _GATHERED) * said.whole
-    return score * (_MATTER if said.matter else 1.0) / (1 + _BEHIND * option.behind)
+    bare = 2 * len(_ADDRESS.sub("", option.text)) < len(option.text) and not _ASKS_ADDRESS.search(question)
+    return score * (_MATTER if said.matter else _BARE if bare else 1.0) / (1 + _BEHIND * option.behind)
 
 
 def _current(options: Sequence[_Option]) -> list[_Option]:

@@ -45,10 +45,13 @@ _ASKS_NUMBER = re.compile(  # English only: what counts as a number word is know
     r"(?:number|percentage|share|cap|limit|size|version|port|cost|price|budget|year|amount|rate)\b",
     re.IGNORECASE,
 )
+_ASKS_DAY = re.compile(r"\bwhen (?:was|were|did|will|has|have)\b|\b(?:what|which) (?:date|day|month|time)\b", re.IGNORECASE)
 NUMBER = re.compile(
     r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|sixty|ninety|hundreds?|thousands?"
     r"|millions?|billions?|dozens?|half|quarter|third|double|single|once|twice|couple|every|each|all|none|no|never|always|unlimited|free|hourly"
-    r"|daily|nightly|overnight|weekly|fortnight\w*|monthly|quarterly|yearly|annual\w*|forever|indefinitely|few|several|many|most)\b",
+    r"|daily|nightly|overnight|weekly|fortnight\w*|monthly|quarterly|yearly|annual\w*|forever|indefinitely|few|several|many|most"
+    r"|january|february|march|april|june|july|august|september|october|november|december|(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
+    r"|today|yesterday|tomorrow|soon|spring|summer|autumn|winter|noon|morning|evening)\b",
     re.IGNORECASE,
 )
 _HISTORY = frozenset({Source.SESSION, Source.CHECKPOINT, Source.PAUSE, Source.DECISION, Source.MEMORY_NOTE, Source.MEMORY})
@@ -119,8 +122,8 @@ class _Asked:
         self.mean, self.spread = (float(near.mean()), float(near.std()) or 1.0) if len(near) > 1 else (self.low, 1.0)
         self.around = _matched_around(candidates)
         self.unknown = sum(w for word, w in self.weights.items() if not any(word in c.parts for c in candidates)) / self.total
-        close = [c for c in candidates if c.ranks.get("vec", _CLOSE) < _CLOSE]
-        self.close = [c.chunk for c in close]
+        few = min(_CLOSE, len(near) // 5)  # of a handful of passages all are among the ten nearest, which says nothing
+        self.close = [c.chunk for c in candidates if c.ranks.get("vec", few) < few]
         leads = [next((c.chunk for c in candidates if c.ranks.get(leg) == 0), None) for leg in ("lex", "vec")]
         self.leads = [lead for lead in leads if lead is not None] if None not in leads else []
         best = sorted(candidates, key=lambda c: -c.lex)[:_READ_CLOSELY]
@@ -349,10 +352,19 @@ def _passed_over(c: Candidate, reading: Reading) -> bool:
 
 def _unsettled(c: Candidate, reading: Reading) -> bool:
     """What can't answer with confidence: what no longer holds, what repeats the question's words and tells nothing more, and what has no
-    number where one is asked for. Of confident hits on notes that the fit has never seen, those last were wrong four times in five."""
+    number or day where one is asked for. Of confident hits without a number, on notes that the fit has never seen, four in five were wrong.
+    """
     if _passed_over(c, reading) or reading.asks and says_nothing(c.chunk):
         return True
-    return bool(_ASKS_NUMBER.search(reading.text)) and not c.features["foreign"] and not NUMBER.search(c.chunk.embed_text)
+    if c.features["foreign"]:
+        return False
+    timeless = bool(_ASKS_DAY.search(reading.text)) and c.note.date is None
+    return (timeless or bool(_ASKS_NUMBER.search(reading.text))) and not NUMBER.search(c.chunk.embed_text)
+
+
+def _of_another(c: Candidate, named: Sequence[str]) -> bool:
+    """Whether a passage holds none of the identifiers that were asked about, though another does: it tells of another version or record."""
+    return bool(named) and "exact" not in c.ranks and not any(identifiers.stands(key, c.chunk.embed_text) for key in named)
 
 
 def identified(c: Candidate, reading: Reading) -> bool:
@@ -367,6 +379,8 @@ def held(key: str, pool: Pool) -> bool:
 
 def score(pool: Pool, calibration: Calibration) -> list[Candidate]:
     """Candidates in order. Both numbers are rounded here, so that ties break the same way everywhere: (score, path, ordinal)."""
+    named_here = [key for key in pool.reading.identifiers if identifiers.is_precise(key)]
+    named_here = [key for key in named_here if any(identifiers.stands(key, c.chunk.embed_text) for c in pool.candidates)]
     for c in pool.candidates:
         exact, holds = "exact" in c.ranks, pool.reading.identifies and identified(c, pool.reading)
         named = exact and (holds or not pool.reading.asks)  # who types a note's very name wants that note
@@ -374,7 +388,9 @@ def score(pool: Pool, calibration: Calibration) -> list[Candidate]:
         c.score = round(rank_score(c.features, calibration.rank) + rules, 5)
         floor = CONFIDENT if holds else POSSIBLE if exact else 0.0  # a literal match is never hidden
         likely = max(calibration.probability(c.features, pool.reading.asks), floor)
-        c.probability = round(min(likely, _UNSETTLED) if likely >= CONFIDENT and _unsettled(c, pool.reading) else likely, 4)
+        if likely >= CONFIDENT and (_unsettled(c, pool.reading) or _of_another(c, named_here)):
+            likely = _UNSETTLED
+        c.probability = round(likely, 4)
     return in_order(pool)
 
 

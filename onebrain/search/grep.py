@@ -103,8 +103,8 @@ def rescue(
         lines = grep.lines(needles(reading), allowed, _MOST)
         found = {line.path: line for line in reversed(lines)}
         new = [_hit(found[path], library, reading) for path in sorted(found)]
-        known = {hit.doc_path for hit in new}
-        merged = (*new, *(hit for hit in hits if hit.doc_path not in known)) if new else hits
+        known = {hit.chunk_id for hit in new}
+        merged = (*new, *(hit for hit in hits if hit.chunk_id not in known)) if new else hits
         return merged, Stage("grep", StageStatus.RAN, why, hits=len(new))
 
     return attempt("grep", looked, hits)

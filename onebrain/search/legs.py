@@ -68,7 +68,7 @@ def guess(words: Words, group: analysis.Group, known: float, unknown: float) -> 
     """Terms a misspelt word may have meant, with weights. Only for words the vault doesn't know: one that a single passage has is what
     was meant (of thirty such words in the labelled questions not one was misspelt, and the spelling taken instead was always another word).
     """
-    if group.whole or known < unknown:
+    if group.whole or group.optional or known < unknown:
         return ()
     near = words.similar(group.key)
     best = max((likeness for _, likeness in near), default=0.0)

@@ -66,7 +66,7 @@ class Statement:
         text = self.text
         if "{{" in text or text.endswith(_QUESTION) or is_open(self.parts[-1][1]):
             return False
-        return len(text) >= _SHORTEST or any(char.isdigit() for char in text)
+        return len(text) >= _SHORTEST or (any(char.isdigit() for char in text) and len(text.split()) > 1)
 
 
 def is_open(text: str) -> bool:

@@ -182,3 +182,9 @@ def test_a_list_that_nothing_leads_in_gives_way_to_the_item_that_answers_unless_
 
 def test_nothing_is_quoted_of_a_hit_that_only_asks() -> None:
     assert said("what is the pattern of the filename?", Passage("What is the pattern of the filename where a record is stored?")) == []
+
+
+def test_an_address_is_quoted_only_where_one_is_asked_for() -> None:
+    lines = Passage("PR link: https://example.org/janis/pull/919\n\nJanis fixed the missing bullet points.", heading="Janis v3.14.4")
+    assert said("what was fixed in janis?", lines)[0] == "Janis fixed the missing bullet points."
+    assert said("what is the PR link of janis?", lines)[0].startswith("PR link:")

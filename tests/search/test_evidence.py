@@ -79,3 +79,25 @@ def test_a_passage_without_any_number_is_not_confident_where_one_is_asked_for(tm
         searcher = Searcher(MemoryLibrary(tmp_path / said, notes), Models(HashEmbedder()))
         pool, _ = searcher.trace(Request("which port does the kiln use?", date(2026, 10, 1), write_hyde=False))
         assert [round(c.probability or 0.0, 2) for c in score(pool, sure)] == [most]
+
+
+SURE = Calibration(rank={}, question={"bias": 3.0}, keywords={"bias": 3.0})
+
+
+def told(directory: Path, texts: dict[str, str], question: str) -> dict[str, float]:
+    searcher = Searcher(MemoryLibrary(directory, texts), Models(HashEmbedder()))
+    pool, _ = searcher.trace(Request(question, date(2026, 10, 1), write_hyde=False))
+    return {c.chunk.heading_path.rpartition(" > ")[2]: round(c.probability or 0.0, 2) for c in score(pool, SURE)}
+
+
+def test_what_tells_of_another_version_is_not_confident(tmp_path: Path) -> None:
+    notes = {"janis.md": "# Janis\n\n## v3.14.3\n\nStable since May.\n\n## v3.14.1\n\nStable since March.\n"}
+    assert told(tmp_path / "held", notes, "is Janis v3.14.3 stable?") == {"v3.14.3": 0.95, "v3.14.1": 0.59}
+    assert set(told(tmp_path / "not", notes, "is Janis v9.9.9 stable?").values()) == {0.95}  # held nowhere: other evidence has to tell
+
+
+def test_a_passage_without_any_day_is_not_confident_where_one_is_asked_for(tmp_path: Path) -> None:
+    notes = {"a.md": "# Move\n\n## Plan\n\nThe office move is agreed.\n\n## News\n\nThe office move was in May 2025.\n"}
+    assert told(tmp_path, notes, "when was the office move?") == {"Plan": 0.59, "News": 0.95}
+    dated = {"a.md": "---\ndate: 2025-05-02\n---\n# Move\n\n## Plan\n\nThe office move is agreed.\n"}
+    assert told(tmp_path / "dated", dated, "when was the office move?")["Plan"] == 0.95
