@@ -379,16 +379,17 @@ def held(key: str, pool: Pool) -> bool:
 
 def score(pool: Pool, calibration: Calibration) -> list[Candidate]:
     """Candidates in order. Both numbers are rounded here, so that ties break the same way everywhere: (score, path, ordinal)."""
-    named_here = [key for key in pool.reading.identifiers if identifiers.is_precise(key)]
-    named_here = [key for key in named_here if any(identifiers.stands(key, c.chunk.embed_text) for c in pool.candidates)]
+    # A why-question is answered by a story, in which other versions and records have their part.
+    named = [key for key in pool.reading.identifiers if identifiers.is_precise(key)] if pool.reading.mode is Mode.WHAT else []
+    named = [key for key in named if any(identifiers.stands(key, c.chunk.embed_text) for c in pool.candidates)]
     for c in pool.candidates:
         exact, holds = "exact" in c.ranks, pool.reading.identifies and identified(c, pool.reading)
-        named = exact and (holds or not pool.reading.asks)  # who types a note's very name wants that note
-        rules = _NAMED_GAIN * (named + holds) - _STALE_LOSS * _passed_over(c, pool.reading)
+        wanted = exact and (holds or not pool.reading.asks)  # who types a note's very name wants that note
+        rules = _NAMED_GAIN * (wanted + holds) - _STALE_LOSS * _passed_over(c, pool.reading)
         c.score = round(rank_score(c.features, calibration.rank) + rules, 5)
         floor = CONFIDENT if holds else POSSIBLE if exact else 0.0  # a literal match is never hidden
         likely = max(calibration.probability(c.features, pool.reading.asks), floor)
-        if likely >= CONFIDENT and (_unsettled(c, pool.reading) or _of_another(c, named_here)):
+        if likely >= CONFIDENT and (_unsettled(c, pool.reading) or _of_another(c, named)):
             likely = _UNSETTLED
         c.probability = round(likely, 4)
     return in_order(pool)
