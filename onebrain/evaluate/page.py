@@ -21,6 +21,10 @@ NAMES = {
     "ece_top": "ECE, top answer",
     "precision_confident": "confident hits that are right",
     "ms_median": "median ms",
+    "quoted": "answers held by a quote",
+    "quoted_first": "held by the first quote",
+    "quoted_words": "words of the answer quoted",
+    "quote_right": "quotes from the labelled place",
 }
 
 
