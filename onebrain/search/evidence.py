@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -274,12 +275,19 @@ def _closely(asked: _Asked, chunk: Chunk) -> tuple[float, float]:
         places.setdefault(term, []).append(position)
     pairs = list(zip(asked.wanted, asked.wanted[1:], strict=False))
     adjacent = sum(_near(places, left.alternatives, right.alternatives) for left, right in pairs) / len(pairs) if pairs else 0.0
-    tight, begin = 0.0, 0
-    for end, (position, _) in enumerate(found):
+    inside: Counter[str] = Counter()  # words of the question in the window that ends here
+    tight, held, begin = 0.0, 0.0, 0
+    for position, term in found:
+        word = asked.word_of[term]
+        held += 0.0 if inside[word] else asked.weights.get(word, 0.0)
+        inside[word] += 1
         while found[begin][0] < position - _TIGHT:
+            left = asked.word_of[found[begin][1]]
+            inside[left] -= 1
+            held -= 0.0 if inside[left] else asked.weights.get(left, 0.0)
             begin += 1
-        tight = max(tight, _share(asked.weights, {asked.word_of[term] for _, term in found[begin : end + 1]}, asked.total))
-    return adjacent, tight
+        tight = max(tight, held)
+    return adjacent, tight / asked.total
 
 
 def _near(places: Mapping[str, Sequence[int]], left: Iterable[str], right: Iterable[str]) -> bool:
