@@ -42,7 +42,7 @@ from onebrain.search.searcher import Models, Searcher
 from onebrain.search.synthesis import Writing, add_synthesis
 from onebrain.vault import files, links, places
 from onebrain.vault.library import NoteRecord, Vector
-from onebrain.vault.parse import Settings, read_note, shown
+from onebrain.vault.parse import Settings, headings, shown
 
 Made = TypeVar("Made")
 Step = Callable[[str, int, int], None]
@@ -297,8 +297,8 @@ class Brain:
         place = str(from_line) if from_line else place
         if place.startswith("^") and (named := links.block_line(lines, place)):
             place = f"{named}-{named}"
-        headings = read_note(path, raw).headings if place and not place[:1].isdigit() else ()
-        first, last = places.lines_at(path, place, count, headings)
+        known = headings(text) if place and not place[:1].isdigit() else ()
+        first, last = places.lines_at(path, place, count, known)
         last = len(lines) if last == count else last
         last = last if max_lines is None else min(last, first + max(1, max_lines) - 1)
         return NoteText(path, first, last, "\n".join(lines[first - 1 : last]), problem)

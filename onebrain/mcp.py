@@ -28,8 +28,8 @@ from onebrain.errors import NoteUnreadable, OneBrainError
 from onebrain.search.question import Filters, Request
 from onebrain.search.report import ChainLink, Hit, Quote, Report
 from onebrain.vault import files
-from onebrain.vault.links import LinkResolver, block_line, line_of
-from onebrain.vault.parse import headings
+from onebrain.vault.links import LinkResolver
+from onebrain.vault.parse import line_at
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -418,7 +418,7 @@ class Tools:
         lines = whole.split("\n")
         place = target.partition("#")[2]
         if not (line or place.isdigit()):
-            line = line_of(headings(whole), place) or block_line(lines, place)
+            line = line_at(whole, place)
         if lines and not lines[-1]:
             lines.pop()  # a line end is no line
         start = min(from_line or line or 1, max(1, len(lines)))

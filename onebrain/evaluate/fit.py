@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from onebrain.brain import Access, Brain
 from onebrain.config import load
 from onebrain.errors import ModelUnavailable
+from onebrain.evaluate.score import is_near
 from onebrain.search.evidence import Candidate, Pool
 from onebrain.search.question import Request
 
@@ -190,7 +191,7 @@ def matrix(row: dict[str, Any], names: Sequence[str]) -> Asked:
         features=features,
         right=right,
         exactly=exactly if exactly.any() else right,
-        near=not question["answerable"] and bool(question.get("near") or "near" in question["kind"] or "xquad" in question["corpus"]),
+        near=not question["answerable"] and is_near(question),
         weight=row["weight"] * (_absent_weight(question) if labelled and not question["answerable"] else 1.0),
         labelled=labelled,
     )

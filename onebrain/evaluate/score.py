@@ -69,7 +69,7 @@ def judge(question: Mapping[str, Any], result: Mapping[str, Any] | None) -> Judg
         question=question,
         report=report if result else None,
         kind=kind_of(question),
-        near=bool(question["kind"] == "absent-near" or question.get("near") or question["corpus"].startswith("xquad")),
+        near=is_near(question),
         figures=_figures(question, report),
         pairs=tuple(_pair(hit, gold) for hit in hits[:10] if hit.get("rerank_score") is not None and hit["doc_path"] not in also),
         best=_pair(best, gold) if best else None,
@@ -77,6 +77,11 @@ def judge(question: Mapping[str, Any], result: Mapping[str, Any] | None) -> Judg
         confident=tuple(float(hit["doc_path"] in gold) for hit in hits if hit.get("band") == "confident"),
         ms=(result or {}).get("ms"),
     )
+
+
+def is_near(question: Mapping[str, Any]) -> bool:
+    """Whether the corpus has a question's topic even where it has no answer."""
+    return bool(question["kind"] == "absent-near" or question.get("near") or question["corpus"].startswith("xquad"))
 
 
 def kind_of(question: Mapping[str, Any]) -> str:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from onebrain.search.legs import Lexical, Semantic
-from onebrain.search.reading import Reading
+from onebrain.search.reading import HOW_MUCH, Reading
 from onebrain.search.report import CONFIDENT, POSSIBLE, Mode
 from onebrain.text import analysis, identifiers
 from onebrain.text.languages import language_of
@@ -42,7 +42,7 @@ _AROUND = 2  # passages before and after one that speak for it
 _CROWD = 3  # neighbours among the closest that say all that they can
 _LANGUAGE_SAMPLE = 400
 _ASKS_NUMBER = re.compile(  # English only: what counts as a number word is known for no other language
-    r"\bhow (?:many|much|long|often|large|big|old|fast|far|high)\b|\b(?:price|cost|number) of\b|\b(?:what|which) (?:\w+ )?"
+    rf"{HOW_MUCH}|\b(?:price|cost|number) of\b|\b(?:what|which) (?:\w+ )?"
     r"(?:number|percentage|share|cap|limit|size|version|port|cost|price|budget|year|amount|rate)\b",
     re.IGNORECASE,
 )

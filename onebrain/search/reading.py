@@ -18,7 +18,8 @@ from onebrain.text import analysis
 from onebrain.text.dates import parse_day
 from onebrain.text.identifiers import is_precise
 
-_HOW = re.compile(r"\bhow (many|much|long|often|large|big|old|fast|far|high)\b", re.IGNORECASE)
+HOW_MUCH = r"\bhow (many|much|long|often|large|big|old|fast|far|high)\b"  # asks for a number; the group is its measure
+_HOW_MUCH = re.compile(HOW_MUCH, re.IGNORECASE)
 LONGEST_QUESTION = 4000  # characters read; a longer text is cut at a word, with a note
 
 _OPERATOR = re.compile(r'(?<!\S)(?:"([^"]+)"|(tag|path|type|after|before):("[^"]+"|\S+)|-(\w[\w-]*))(?!\S)')
@@ -124,7 +125,7 @@ def read(request: Request) -> Reading:
         raise BadRequest("the question is empty", hint='Ask something, for example: onebrain search "why did we drop Kafka?"')
     words = [plain, *request.lex]
     groups = {group.key: group for part in reversed(words) for group in analysis.groups(part)}
-    for match in _HOW.finditer(plain):  # `how long` asks for a length; a passage that gives it needn't say "long"
+    for match in _HOW_MUCH.finditer(plain):  # `how long` asks for a length; a passage that gives it needn't say "long"
         measure = match[1].casefold()
         if measure in groups:
             groups[measure] = replace(groups[measure], optional=True)

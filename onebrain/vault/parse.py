@@ -81,6 +81,11 @@ def headings(text: str) -> tuple[Heading, ...]:
     return blocks.layout(body, front.body_line).headings
 
 
+def line_at(text: str, place: str) -> int | None:
+    """The line of what a link has behind `#`: a heading, by its id, words or slug, or a block (`^id`). None where the text has neither."""
+    return links.line_of(headings(text), place) or links.block_line(text.split("\n"), place)
+
+
 def shown(text: str) -> list[str]:
     """The lines of a note's text without what stands in Obsidian's comments or in the data of a drawing; empty where nothing is left."""
     if "%%" not in text and "excalidraw-plugin" not in text:

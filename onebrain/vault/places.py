@@ -40,14 +40,14 @@ def lines_at(path: str, place: str, count: int, headings: Sequence[Heading]) -> 
 
 def _section(path: str, name: str, count: int, headings: Sequence[Heading]) -> tuple[int, int]:
     """A section with what is below it. A heading's path is named by its last part, as ours are printed."""
-    line = line_of(headings, name.rsplit(" > ", 1)[-1])
+    last = name.rsplit(" > ", 1)[-1]
+    line = line_of(headings, last)
     for at, heading in enumerate(headings):
         if heading.line == line:
             after = next((h.line for h in headings[at + 1 :] if h.level <= heading.level), count + 1)
             return heading.line, after - 1
-    wanted = _folded(name.rsplit(" > ", 1)[-1])
     known = {_folded(heading.text): heading.text for heading in headings}
-    near = [known[key] for key in difflib.get_close_matches(wanted, known, n=3, cutoff=0.6)]
+    near = [known[key] for key in difflib.get_close_matches(_folded(last), known, n=3, cutoff=0.6)]
     hint = f"Did you mean {', '.join(near)}?" if near else "Name a line, such as :12, or a heading that stands in the note."
     raise BadRequest(f"{path} has no heading {name!r}.", hint=hint)
 

@@ -29,9 +29,9 @@ from onebrain.render.plain import clean
 from onebrain.search.report import Mode, Verdict
 from onebrain.vault import files
 from onebrain.vault.library import Library, NoteRecord
-from onebrain.vault.links import LinkResolver, block_line, line_of
+from onebrain.vault.links import LinkResolver
 from onebrain.vault.note import EventKind, Status
-from onebrain.vault.parse import headings
+from onebrain.vault.parse import line_at
 from onebrain.web import markdown, omnisearch, views
 from onebrain.web.guard import Door, Guard
 from onebrain.web.views import Stage
@@ -123,7 +123,7 @@ class Page:
         except NoteUnreadable as error:
             return HTMLResponse(self._fragment("problem.html", error=error, whole=whole), status_code=404)
         if not first and (place := request.query_params.get("at")):
-            first = last = line_of(headings(text), place) or block_line(text.split("\n"), place) or 0
+            first = last = line_at(text, place) or 0
         record, resolver = await self._peek(lambda library: self._context(library, path)) or (None, None)
         title = record.title if record else _stem(path)
         shown, left_out = views.excerpt(text, first)
