@@ -25,7 +25,7 @@ from onebrain.search.filters import allowed
 from onebrain.search.report import POSSIBLE, Band, ChainLink, Hit, Quote
 from onebrain.search.statements import LONGEST
 from onebrain.text import analysis
-from onebrain.text.sentences import Kind, plain, sentences
+from onebrain.text.sentences import Kind, sentences
 from onebrain.vault.events.cues import explains
 from onebrain.vault.library import Library, NoteRecord, WordQuery
 from onebrain.vault.note import Event, EventKind, LinkKind, Source, Status
@@ -92,7 +92,7 @@ def explanation(library: Library, pool: Pool, hits: Iterable[Hit]) -> tuple[Quot
     for id_, chunk in library.chunks(list(confident)).items():
         hit = confident[id_]
         for sentence in sentences(chunk.text):
-            text = " ".join(plain(sentence.text).split())
+            text = " ".join(sentence.text.split())
             if sentence.kind not in (Kind.PROSE, Kind.ITEM) or len(text) > LONGEST or not explains(text):
                 continue
             own = words.share(text)

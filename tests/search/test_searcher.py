@@ -175,6 +175,14 @@ def test_a_chain_with_a_reason_stands_alone(library: MemoryLibrary) -> None:
     assert report.chain and report.answer == ()
 
 
+@pytest.mark.usefixtures("plain_calibration")
+def test_the_sentence_beside_a_chain_keeps_what_stands_in_code(tmp_path: Path) -> None:
+    told = TELEMETRY.replace("because two", "because `<style>` and two")
+    report = ask(MemoryLibrary(tmp_path, NOTES | {"CHANGELOG.md": CHANGES, "notes/Telemetry.md": told}), "why was telemetry removed?")
+    quoted = ["The telemetry module was removed because <style> and two security reviews failed on it."]
+    assert [quote.text for quote in report.answer] == quoted
+
+
 def test_grep_runs_only_when_called_for_and_says_why(library: MemoryLibrary) -> None:
     def stage(report: Report) -> tuple[StageStatus, str | None]:
         found = next(s for s in report.stages if s.name == "grep")
